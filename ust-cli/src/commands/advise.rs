@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
-use ust::advise::{Advice, Options, Origin, Row, Stats, advise};
+use ust::advise::{Advice, DISTURBED, Options, Origin, Row, Stats, advise};
 use ust::draw::{SvgOptions, svg};
 
 use super::picture;
@@ -18,7 +18,7 @@ use crate::{source, text};
 const SHOWN: usize = 12;
 
 pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
-    if let Some(file) = &args.svg {
+    if let Some(file) = &args.out {
         // Standard output has the advice.
         if picture::is_standard_output(file) {
             return Err(Failure::input(
@@ -47,10 +47,14 @@ pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
     options.memory_limit = args.reading.limit();
     let advice = advise(&tensor, &options)?;
     drop(bar);
-    if let Some(file) = &args.svg {
+    if let Some(file) = &args.out {
         let best = tensor.convert(&advice.best().format)?;
         let title = Some(format!("{}: {}", args.tensor, advice.best().text));
-        picture::write(file, &svg(&best, &SvgOptions { title, ..Default::default() })?, out)?;
+        picture::write(
+            file,
+            &svg(&best, &SvgOptions { title, theme: args.theme.into(), ..Default::default() })?,
+            out,
+        )?;
     }
     if args.json {
         return out.json(&object(&advice));
@@ -61,6 +65,10 @@ pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
     let best = advice.best();
     writeln!(out, "\n{}: {}", best.text, advice.summary())?;
     writeln!(out, "  --format \"{}={}\"", advice.operand, best.text)?;
+    let ties: Vec<&str> = advice.ties().map(|row| &*row.text).collect();
+    if !ties.is_empty() {
+        writeln!(out, "as fast, as far as measurements can tell: {}", ties.join("; "))?;
+    }
     if let Some(split) = advice.best_split() {
         writeln!(
             out,
@@ -75,17 +83,73 @@ pub(crate) fn run(args: &Advise, out: &mut Output) -> Result<(), Failure> {
     if best.text != best.format.to_string() {
         writeln!(out, "  {}", best.format)?;
     }
-    if let Some(file) = &args.svg {
+    if let Some(text) =
+        disturbance(advice.others, advice.threads.filter(|_| args.threads.is_none()))
+    {
+        writeln!(out, "{text}")?;
+    }
+    if let Some(file) = &args.out {
         writeln!(out, "wrote {}", file.display())?;
+    }
+    let text = advice.best_split().map_or(&best.text, |split| &split.text);
+    match best.origin == Origin::Now && advice.best_split().is_none() {
+        true => writeln!(out, "\nnothing is to be done: it is stored so already")?,
+        false => writeln!(out, "\n{}", command(args, text))?,
     }
     Ok(())
 }
 
+/// The command that stores the tensor as advised.
+fn command(args: &Advise, format: &str) -> String {
+    let quoted = |word: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+@%".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.to_owned(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    let name = std::path::Path::new(&args.tensor).file_name().map(|name| name.to_string_lossy());
+    let name = name
+        .as_deref()
+        .filter(|_| !source::is_generated(&args.tensor) && args.tensor != source::STANDARD);
+    // The name up to what says the kind of file.
+    let stem = name
+        .and_then(|name| name.split('.').next())
+        .filter(|stem| !stem.is_empty())
+        .unwrap_or("tensor");
+    let mut words =
+        vec!["ust convert".to_owned(), quoted(&args.tensor), quoted(&format!("{stem}.ust.npz"))];
+    if let Some(kind) = &args.reading.from {
+        words.push(format!("--from {kind}"));
+    }
+    if let Some(shape) = &args.shape {
+        let extents: Vec<String> = shape.0.iter().map(usize::to_string).collect();
+        words.push(format!("--shape {}", quoted(&extents.join("x"))));
+    }
+    words.push(format!("--format {}", quoted(format)));
+    words.join(" ")
+}
+
+/// What is said of others on the machine, if they can be felt; and of the threads, if there were fewer because of them.
+pub(super) fn disturbance(cores: Option<f64>, fewer: Option<usize>) -> Option<String> {
+    let cores = cores.filter(|&cores| cores > DISTURBED)?;
+    let fewer = match fewer {
+        Some(1) => "; measured with one thread, which finds a core of its own".to_owned(),
+        Some(threads) => {
+            format!("; measured with {threads} threads, which find cores of their own")
+        }
+        None => String::new(),
+    };
+    Some(format!(
+        "others kept {cores:.1} cores of this machine busy meanwhile: times are less certain than without{fewer}"
+    ))
+}
+
 /// A bar on standard error, where somebody looks at one.
-struct Bar(Option<ProgressBar>);
+pub(super) struct Bar(Option<ProgressBar>);
 
 impl Bar {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(1000));
         if let (Some(bar), Ok(style)) =
             (&bar, ProgressStyle::with_template("{wide_bar} {percent}% {msg}"))
@@ -95,7 +159,7 @@ impl Bar {
         Self(bar)
     }
 
-    fn show(&self, what: &str, share: f64) {
+    pub(super) fn show(&self, what: &str, share: f64) {
         if let Some(bar) = &self.0 {
             bar.set_position((share * 1000.0) as u64);
             bar.set_message(what.to_owned());
@@ -164,12 +228,14 @@ fn looks(stats: &Stats) -> Vec<Vec<String>> {
 }
 
 fn table(advice: &Advice, all: bool, out: &mut Output) -> Result<(), Failure> {
-    let titles = ["", "FORMAT", "BYTES", "CONVERT", "EACH", "PAYS AFTER", "WHY"];
+    let titles =
+        ["", "FORMAT", "BYTES", "CONVERT", "EACH", "SPREAD", "ROUNDS", "PAYS AFTER", "WHY"];
     let mut rows = vec![titles.map(str::to_owned).to_vec()];
     let measured = advice.rows.iter().filter(|row| row.measured.is_some()).count();
     let shown = if all { advice.rows.len() } else { measured.min(SHOWN) };
     for (at, row) in advice.rows.iter().enumerate() {
-        if at < shown || row.origin == Origin::Now {
+        // What others are compared with is shown whatever its place.
+        if at < shown || row.origin == Origin::Now || row.usual && row.measured.is_some() {
             rows.push(line(at, row));
         }
     }
@@ -180,11 +246,15 @@ fn table(advice: &Advice, all: bool, out: &mut Output) -> Result<(), Failure> {
             writeln!(out, "left out: {}: {}", left_out.text, left_out.reason)?;
         }
     } else if rest + advice.left_out.len() > 0 {
+        let late = advice.rows.iter().filter(|row| row.out_of_time).count();
+        let late = match late {
+            0 => String::new(),
+            late => format!("{late} out of time (--budget gives more), "),
+        };
         writeln!(
             out,
-            "{measured} formats measured, {} expected to be slower or out of time, {} left out: \
-             --all lists them",
-            advice.rows.len() - measured,
+            "{measured} formats measured, {} expected to be slower, {late}{} left out: --all lists them",
+            advice.rows.iter().filter(|row| row.measured.is_none() && !row.out_of_time).count(),
             advice.left_out.len()
         )?;
     }
@@ -193,7 +263,8 @@ fn table(advice: &Advice, all: bool, out: &mut Output) -> Result<(), Failure> {
 
 fn line(at: usize, row: &Row) -> Vec<String> {
     let now = if row.origin == Origin::Now { " (now)" } else { "" };
-    let mut cells = vec![(at + 1).to_string(), format!("{}{now}", row.text)];
+    let tied = if row.tied { " =" } else { "" };
+    let mut cells = vec![format!("{}{tied}", at + 1), format!("{}{now}", row.text)];
     match &row.measured {
         Some(measured) => {
             let uses = row.break_even.map(|uses| format!("{} uses", uses.ceil().max(1.0)));
@@ -205,6 +276,8 @@ fn line(at: usize, row: &Row) -> Vec<String> {
                 text::bytes(measured.bytes),
                 convert,
                 duration(measured.seconds),
+                format!("{:.0} %", 100.0 * measured.spread),
+                measured.rounds.to_string(),
                 uses.unwrap_or_default(),
             ]);
         }
@@ -213,6 +286,8 @@ fn line(at: usize, row: &Row) -> Vec<String> {
             String::new(),
             format!("~{}", duration(row.prediction.seconds)),
             String::new(),
+            if row.out_of_time { "out of time" } else { "slower" }.to_owned(),
+            String::new(),
         ]),
     }
     cells.push(row.reason.clone());
@@ -220,7 +295,7 @@ fn line(at: usize, row: &Row) -> Vec<String> {
 }
 
 /// Seconds in a unit that suits.
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     match seconds {
         s if s >= 1.0 => format!("{s:.2} s"),
         s if s >= 1e-3 => format!("{:.2} ms", s * 1e3),
@@ -251,6 +326,9 @@ fn object(advice: &Advice) -> Value {
         "operand": advice.operand,
         "splits": advice.splits.iter().map(split_object).collect::<Vec<_>>(),
         "best": advice.best().text,
+        "ties": advice.ties().map(|row| &*row.text).collect::<Vec<_>>(),
+        "others_cores": advice.others,
+        "threads": advice.threads,
         "summary": advice.summary(),
         "stats": stats_object(&advice.stats),
         "formats": rows,
@@ -271,6 +349,8 @@ fn row_object(row: &Row) -> Value {
             "kept": measured.kept,
             "convert_seconds": measured.convert_seconds,
             "seconds": measured.seconds,
+            "spread": measured.spread,
+            "off": measured.off,
             "rounds": measured.rounds,
         })
     });
@@ -284,6 +364,8 @@ fn row_object(row: &Row) -> Value {
         },
         "measured": measured,
         "break_even": row.break_even,
+        "tied": row.tied,
+        "out_of_time": row.out_of_time,
         "reason": row.reason,
     })
 }

@@ -1,10 +1,12 @@
 //! One file for each subcommand; `operands`, `check` and `picture` are parts of some.
 
 mod advise;
+mod bench;
 mod check;
 mod completions;
 mod convert;
 mod emit;
+mod explain;
 mod format;
 mod formats;
 mod help;
@@ -31,6 +33,8 @@ pub(crate) fn run(command: Command, color: bool, out: &mut Output) -> Result<(),
         Command::Convert(args) => convert::run(&args, out),
         Command::Run(args) => run::run(&args, out),
         Command::Emit(args) => emit::run(&args, out),
+        Command::Explain(args) => explain::run(&args, out),
+        Command::Bench(args) => bench::run(&args, out),
         Command::Advise(args) => advise::run(&args, out),
         Command::Completions(args) => completions::run(&args, out),
         Command::Man(args) => man::run(&args, out),

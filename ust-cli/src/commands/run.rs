@@ -7,7 +7,7 @@ use ust::Tensor;
 use ust::ops::{Einsum, Expression, Kernel, Operand, Timing};
 
 use super::operands::Operands;
-use crate::args::Run;
+use crate::args::{Run, Running};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::target::Target;
@@ -41,11 +41,7 @@ pub(crate) fn run(args: &Run, out: &mut Output) -> Result<(), Failure> {
         Some(_) => 0.0,
     };
     if args.explain {
-        write!(out, "{}", kernel.explain())?;
-        if args.machine_code {
-            let code = kernel.machine_code();
-            writeln!(out, "{}", code.as_deref().unwrap_or("there is no machine code"))?;
-        }
+        super::explain::write(&kernel, args.machine_code, out)?;
     }
     let mut tensors: Vec<Operand<'_>> = operands
         .tensors
@@ -100,7 +96,7 @@ fn repeated(
         Ok::<_, Failure>(last.expect("it is run once at least"))
     };
     // Among the threads that do the work, as in a program that keeps them: nobody is woken up first.
-    let threads = args.threads.map_or(0, |threads| threads.max(1).into());
+    let threads = args.running.threads.map_or(0, |threads| threads.max(1).into());
     let result = match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(all)?,
         Err(_) => all()?,
@@ -157,9 +153,16 @@ fn report(
 pub(super) fn einsum_of(args: &Run, operands: &Operands) -> Einsum {
     // What does not fit is converted afterwards.
     let dtype = args.asked.dtype.filter(|_| !args.lossy);
-    let call = operands.einsum(&args.asked, dtype).backend(args.backend);
-    match args.threads {
-        Some(threads) => call.threads(threads.into()),
-        None => call,
+    args.running.apply(operands.einsum(&args.asked, dtype))
+}
+
+impl Running {
+    /// The expression, run as asked.
+    pub(super) fn apply(&self, call: Einsum) -> Einsum {
+        let call = call.backend(self.backend);
+        match self.threads {
+            Some(threads) => call.threads(threads.into()),
+            None => call,
+        }
     }
 }

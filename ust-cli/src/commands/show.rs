@@ -16,7 +16,8 @@ pub(crate) fn run(args: &Show, color: bool, out: &mut Output) -> Result<(), Fail
         source::composed(&args.tensor, args.shape.as_ref(), args.format.as_deref(), &args.reading)?;
     let trace = args.trace.as_ref().map(|element| inside(element, tensor.shape())).transpose()?;
     if let Some(file) = &args.out {
-        let options = SvgOptions { trace: trace.clone(), ..SvgOptions::default() };
+        let options =
+            SvgOptions { trace: trace.clone(), theme: args.theme.into(), ..SvgOptions::default() };
         picture::write(file, &svg_of_composed(&tensor, &options)?, out)?;
         if picture::is_standard_output(file) {
             return Ok(());

@@ -11,6 +11,29 @@ fn the_winner_stands_below_the_table_to_be_pasted() {
 }
 
 #[test]
+fn the_last_line_is_a_command_that_does_what_is_advised() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = ["convert", "gen:banded(300, diagonals=5)", "it's a.mtx"];
+    ust_in(folder.path(), &made).done();
+    // Every element is stored now: that wins on no machine.
+    let args = ["advise", "it's a.mtx", "--budget", "0.3", "--format", "Dense"];
+    let said = ust_in(folder.path(), &args).done();
+    let last = said.lines().last().unwrap();
+    assert!(
+        last.starts_with("ust convert 'it'\\''s a.mtx' 'it'\\''s a.ust.npz' --format"),
+        "{said}"
+    );
+    let command = last.replacen("ust", env!("CARGO_BIN_EXE_ust"), 1);
+    let mut shell = std::process::Command::new("sh");
+    let ran = shell.args(["-c", &command]).current_dir(folder.path()).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let best = said.lines().find_map(|line| line.trim().strip_prefix("--format \"A=")).unwrap();
+    let stored = ust_in(folder.path(), &["info", "it's a.ust.npz", "--json"]).json();
+    let format = ust(&["format", best.trim_end_matches('"'), "--json"]).json();
+    assert_eq!(stored["format"], format["format"]);
+}
+
+#[test]
 fn json_has_every_format_and_its_numbers() {
     let said = ust(&["advise", "gen:random(40x50, nnz=100)", "--budget", "0.05", "--json"]).json();
     let formats = said["formats"].as_array().unwrap();
@@ -22,6 +45,10 @@ fn json_has_every_format_and_its_numbers() {
     }
     assert_eq!(said["stats"]["entries"], 100);
     assert_eq!(said["operand"], "A");
+    assert!(said["ties"].is_array() && formats[0]["tied"] == true);
+    for key in ["spread", "off", "rounds"] {
+        assert!(formats[0]["measured"][key].is_number(), "{key}");
+    }
     assert!(said["left_out"].is_array() && said["summary"].is_string());
 }
 

@@ -1,9 +1,11 @@
 //! The program, as its users meet it.
 
 mod advise;
+mod bench;
 mod common;
 mod emit;
 mod info;
+mod pictures;
 mod plugin;
 mod readme;
 mod reported;

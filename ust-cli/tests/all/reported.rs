@@ -209,10 +209,10 @@ fn formats_are_said_once_and_for_whom_they_are() {
 #[test]
 fn a_picture_is_called_what_it_is() {
     let folder = folder(&[("A.tns", "1 1 2\n2 3 4\n")]);
-    let ran = ust_in(folder.path(), &["show", "A.tns", "--svg", "x.png", "--json"]);
+    let ran = ust_in(folder.path(), &["show", "A.tns", "--svg", "x.pdf", "--json"]);
     let (message, help) = refused(&ran);
-    assert!(message.contains("x.png") && help.contains("x.svg"), "{message}; {help}");
-    assert!(!folder.path().join("x.png").exists());
+    assert!(message.contains("x.pdf") && help.contains("x.svg"), "{message}; {help}");
+    assert!(!folder.path().join("x.pdf").exists());
     ust_in(folder.path(), &["show", "A.tns", "--svg", "x.svg"]).done();
 }
 

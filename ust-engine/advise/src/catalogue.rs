@@ -28,6 +28,8 @@ pub struct Candidate {
     pub format: Format,
     /// Where it comes from.
     pub origin: Origin,
+    /// Whether most libraries have it: a [usual](NamedFormat::usual) format, in widths that nobody chose.
+    pub usual: bool,
 }
 
 /// Where a candidate comes from.
@@ -70,25 +72,25 @@ pub fn catalogue(stats: &TensorStats) -> (Vec<Candidate>, Vec<LeftOut>) {
     let rank = stats.shape.len();
     let mut all: Vec<Candidate> = Vec::new();
     let mut left_out = Vec::new();
-    let mut add = |text: String, origin: Origin| {
+    let mut add = |text: String, origin: Origin, usual: bool| {
         let bound = |format: Format| format.bind(&stats.shape).map(|_| format);
         match Format::resolve(&text, Some(rank)).and_then(bound) {
             Ok(format) if all.iter().any(|known| known.format == format) => {}
-            Ok(format) => all.push(Candidate { text, format, origin }),
+            Ok(format) => all.push(Candidate { text, format, origin, usual }),
             // A named format is for tensors of another rank or shape.
             Err(_) if origin == Origin::Named => {}
             Err(error) => left_out.push(LeftOut { text, reason: error.message().to_owned() }),
         }
     };
     for entry in named() {
-        texts(entry).into_iter().for_each(|text| add(text, Origin::Named));
+        texts(entry).into_iter().for_each(|text| add(text, Origin::Named, entry.usual));
     }
     for factory in factories() {
         for sample in factory.samples {
             // Level types whose own samples cannot be made are for their tests to complain about.
             let Ok(level) = make(&LevelArgs::simple(sample)) else { continue };
             let offered = level.candidates(stats).into_iter();
-            offered.for_each(|text| add(text, Origin::Level(factory.name)));
+            offered.for_each(|text| add(text, Origin::Level(factory.name), false));
         }
     }
     (all, left_out)
@@ -165,7 +167,7 @@ pub(super) fn narrowed(candidate: &Candidate, bound: &Bound, sizes: &Sizes) -> V
             Origin::Now => Origin::Named,
             other => other.clone(),
         };
-        holds.then_some(Candidate { text, format, origin })
+        holds.then_some(Candidate { text, format, origin, usual: false })
     };
     widths.into_iter().filter_map(with).collect()
 }

@@ -25,14 +25,21 @@
 //! | `catalogue` | the formats that compete: named ones, and what level types offer |
 //! | `predict` | bytes and time, estimated |
 //! | `operation` | the operation, and operands for it |
-//! | `measure` | the contest |
+//! | `measure`, `leaders` | the contest, and its last part |
+//! | `turns` | times measured in turns, and what they say |
+//! | `timed` | a kernel, and how it is timed |
+//! | `bench` | formats beside each other in several operations |
+//! | `load` | how busy others keep the machine |
 //! | `splits` | sums of parts in different formats |
 //! | `advice` | what was found out, ranked |
 //! | `words` | what the numbers mean |
 
 mod advice;
+mod bench;
 mod catalogue;
 mod distinct;
+mod leaders;
+mod load;
 mod measure;
 mod numbers;
 mod operation;
@@ -40,12 +47,15 @@ mod predict;
 mod splits;
 mod stats;
 mod structure;
+mod timed;
+mod turns;
 mod words;
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-pub use advice::{Advice, Measured, Row};
+pub use advice::{Advice, DISTURBED, Measured, Row};
+pub use bench::{Bench, BenchRow, Timing, bench, default_operations};
 pub use catalogue::{Candidate, LeftOut, Origin, catalogue};
 pub use operation::default_operation;
 pub use predict::Prediction;
@@ -54,16 +64,18 @@ pub use stats::stats;
 pub use structure::{Matrix, Numbers, Structure, Symmetry, structure};
 pub use ust_level_api::stats::{Blocks, Diagonals, Spread, TensorStats as Stats};
 
+use self::load::Load;
 use self::measure::{Contender, Contest};
 use self::operation::Operation;
 use self::predict::{Census, ValueBytes};
+use ust_engine::coo::Coo;
 use ust_engine::error::Error;
 use ust_engine::ops::OpError;
 use ust_engine::tensor::Tensor;
 use ust_engine::tensor::memory::default_limit;
 
-/// Splits are measured until so many times the budget is spent.
-const SPLITS_UNTIL: f64 = 1.25;
+/// Splits are measured until this share of the budget is spent.
+const SPLITS_UNTIL: f64 = 0.95;
 
 /// Told what is being measured, and which part of the budget is spent.
 pub type Progress<'a> = &'a dyn Fn(&str, f64);
@@ -77,9 +89,10 @@ pub struct Options<'a> {
     /// Other operands by name. Those that are missing are dense, with 32 coordinates for each index
     /// that nothing else has.
     pub operands: Vec<(String, Tensor)>,
-    /// Threads for the operation, at most.
+    /// Threads for the operation, at most. Without it there are as many as find a core that others leave free.
     pub threads: Option<usize>,
-    /// How long to measure, about: what is begun is finished.
+    /// How long all of it may take, about: what is begun is finished, and the tensor as it is stored now and in formats
+    /// that most libraries have is measured in any case.
     pub budget: Duration,
     /// Bytes that the tensor may take in a format, and all formats that are held at a time.
     pub memory_limit: u64,
@@ -158,8 +171,10 @@ ust_level_api::debug_shows_message!(AdviseError);
 ///
 /// Duplicates are summed first. Where the operation names a semiring, the tensor is converted as
 /// [an operand of it](ust_engine::ops::Semiring::operand), and so it should be by whoever follows the
-/// advice. The format recommended is the one with the fewest bytes of those
-/// that are as fast as the fastest, within 4 percent.
+/// advice. Formats are measured in turns, round after round, and of the times of each those near the least count: others
+/// on the machine only add to them. Of the formats that are as fast as the fastest, within 5 percent or what
+/// measurements can tell, the one recommended is what there is now, else one that most libraries have, else the one with
+/// the fewest bytes. [`Advice::ties`] has the others.
 ///
 /// # Errors
 /// [`AdviseError`]: an operation that cannot be read or done, or a tensor that memory does not hold
@@ -169,83 +184,31 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
     if rank == 0 {
         return Err(AdviseError::Scalar);
     }
+    let (began, before) = (Instant::now(), Load::now());
     let progress: Progress<'_> = options.progress.unwrap_or(&|_, _| {});
     let text = options.operation.clone().unwrap_or_else(|| default_operation(rank));
     let limit = options.memory_limit;
-    let operation = Operation::new(&text, tensor, &options.operands, options.threads, limit)?;
+    let threads = options.threads.or_else(|| load::free_threads(options.budget));
+    let operation = Operation::new(&text, tensor, &options.operands, threads, limit)?;
     progress("what the tensor looks like", 0.0);
     let (stats, coo) = stats::look(tensor)?;
-    let source = match tensor.format() {
-        format if format.has_slices() => tensor.convert(format.without_slices())?,
-        _ if stats.duplicates > 0 => tensor.sum_duplicates()?,
-        _ => tensor.clone(),
-    };
-    // Whatever format it is converted to, what is not stored has the semiring's zero.
-    let source = match &operation.semiring {
-        Some(semiring) => semiring.operand(&source)?,
-        None => source,
-    };
-
-    let (mut candidates, mut left_out) = catalogue(&stats);
-    candidates.retain(|candidate| candidate.format != *source.format());
-    let format = source.format().clone();
-    let text = match (format.pos_width(), format.crd_width()) {
-        (0, 0) => format.name(),
-        _ => None,
-    };
-    let text = text.unwrap_or_else(|| format.to_string());
-    candidates.insert(0, Candidate { text, format, origin: Origin::Now });
+    let source = operation.source(tensor, &stats)?;
     let is_sum = operation.semiring.is_none() && source.fill().same(&source.dtype().zero());
     let proposed = if is_sum { splits::proposed(&stats, &coo) } else { Vec::new() };
     let values = ValueBytes { each: stats.value_bytes, iso: source.is_iso() };
-    let census = Census::new(&coo, candidates.iter().map(|candidate| &candidate.format));
+    let (contenders, left_out) = field(&source, &stats, &coo, &operation.load(), limit)?;
     drop(coo);
-    let mut contenders = Vec::new();
-    let load = operation.load();
-    for candidate in candidates {
-        let bound = census.bind(&candidate.format, tensor.shape()).map_err(Error::from)?;
-        let sizes = census.sizes(&bound, values);
-        let prediction = sizes.predict(&load);
-        let is_now = candidate.origin == Origin::Now;
-        if prediction.bytes > limit as f64 && !is_now {
-            let reason = words::too_large(prediction.bytes, limit);
-            left_out.push(LeftOut { text: candidate.text, reason });
-            continue;
-        }
-        let narrow = catalogue::narrowed(&candidate, &bound, &sizes);
-        let base = contenders.len();
-        contenders.push(Contender { candidate, prediction, base: None, trial: None });
-        for candidate in narrow {
-            let bound = census.bind(&candidate.format, tensor.shape()).map_err(Error::from)?;
-            let prediction = census.sizes(&bound, values).predict(&load);
-            // What saves next to nothing is another name for the same.
-            if prediction.bytes < 0.99 * contenders[base].prediction.bytes
-                && contenders.iter().all(|known| known.candidate.format != candidate.format)
-            {
-                contenders.push(Contender { candidate, prediction, base: Some(base), trial: None });
-            }
-        }
-    }
-    let mut contest = Contest {
-        source: &source,
-        operation: &operation,
-        contenders,
-        left_out,
-        limit,
-        budget: options.budget,
-        began: Instant::now(),
-        progress,
-        room: None,
-    };
+    let mut contest =
+        Contest::new((&source, &operation), (contenders, left_out), options, began, progress);
     contest.run()?;
     let best = contest.best_tensor().unwrap_or(&source).clone();
-    let began = contest.began;
     let Contest { contenders, mut left_out, .. } = contest;
     let mut splits = Vec::new();
     for text in proposed {
         // The most promising one is measured in any case.
         if !splits.is_empty() && began.elapsed() > options.budget.mul_f64(SPLITS_UNTIL) {
-            break;
+            left_out.push(LeftOut { text, reason: "there was no time to measure it".to_owned() });
+            continue;
         }
         progress(&text, 1.0);
         match splits::measured(&text, &source, &best, &operation, options.budget) {
@@ -258,5 +221,55 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
     splits.sort_by(|a: &Split, b| a.relative.total_cmp(&b.relative));
     let rows = advice::ranked(contenders, &left_out, &stats, values);
     let Operation { text, name, .. } = operation;
-    Ok(Advice { stats, operation: text, operand: name, rows, splits, left_out })
+    let others = before.zip(Load::now()).and_then(|(then, now)| now.of_others_since(then));
+    Ok(Advice { stats, operation: text, operand: name, rows, splits, left_out, others, threads })
+}
+
+/// The formats that compete, with estimates: first the one that the tensor has; and those left out.
+fn field(
+    source: &Tensor,
+    stats: &Stats,
+    coo: &Coo,
+    load: &predict::Load,
+    limit: u64,
+) -> Result<(Vec<Contender>, Vec<LeftOut>), Error> {
+    let (mut candidates, mut left_out) = catalogue(stats);
+    let is_usual = |candidate: &Candidate| candidate.usual && candidate.format == *source.format();
+    let usual = candidates.iter().any(is_usual);
+    candidates.retain(|candidate| candidate.format != *source.format());
+    let format = source.format().clone();
+    let text = match (format.pos_width(), format.crd_width()) {
+        (0, 0) => format.name(),
+        _ => None,
+    };
+    let text = text.unwrap_or_else(|| format.to_string());
+    candidates.insert(0, Candidate { text, format, origin: Origin::Now, usual });
+    let values = ValueBytes { each: stats.value_bytes, iso: source.is_iso() };
+    let census = Census::new(coo, candidates.iter().map(|candidate| &candidate.format));
+    let mut contenders = Vec::new();
+    for candidate in candidates {
+        let bound = census.bind(&candidate.format, source.shape()).map_err(Error::from)?;
+        let sizes = census.sizes(&bound, values);
+        let prediction = sizes.predict(load);
+        let is_now = candidate.origin == Origin::Now;
+        if prediction.bytes > limit as f64 && !is_now {
+            let reason = words::too_large(prediction.bytes, limit);
+            left_out.push(LeftOut { text: candidate.text, reason });
+            continue;
+        }
+        let narrow = catalogue::narrowed(&candidate, &bound, &sizes);
+        let base = contenders.len();
+        contenders.push(Contender::new(candidate, prediction, None));
+        for candidate in narrow {
+            let bound = census.bind(&candidate.format, source.shape()).map_err(Error::from)?;
+            let prediction = census.sizes(&bound, values).predict(load);
+            // What saves next to nothing is another name for the same.
+            if prediction.bytes < 0.99 * contenders[base].prediction.bytes
+                && contenders.iter().all(|known| known.candidate.format != candidate.format)
+            {
+                contenders.push(Contender::new(candidate, prediction, Some(base)));
+            }
+        }
+    }
+    Ok((contenders, left_out))
 }

@@ -2,37 +2,38 @@
 
 use std::time::{Duration, Instant};
 
-use ust_engine::ops::{Kernel, OpError};
+use ust_engine::ops::OpError;
 use ust_engine::tensor::{Tensor, Values};
 
 use super::catalogue::{Candidate, LeftOut};
 use super::operation::Operation;
 use super::predict::Prediction;
-use super::{Measured, Progress};
+use super::timed::{BATCH, Timed};
+use super::{Measured, Options, Progress, turns};
 
-/// A measurement is repeated until it takes so long: short, as what is compared is to meet the same
-/// moods of a machine that others use as well.
-const BATCH: f64 = 0.004;
-/// Seconds for which a format is measured beside the best so far, and rounds of it, at least and at
-/// most; of one that takes long there are fewer.
-const TRIAL: f64 = 0.08;
-const TRIAL_ROUNDS: (usize, usize) = (4, 20);
-const TRIAL_ROUNDS_LONG: usize = 2;
-const LONG: f64 = 0.25;
-/// Formats this much slower than the best so far are measured no further.
-const CLOSE: f64 = 1.35;
+/// The share of the budget for which a format is measured beside the reference, in seconds at least and at most; and
+/// rounds of it, at least and at most.
+const TRIAL_SHARE: f64 = 0.004;
+const TRIAL: (f64, f64) = (0.01, 0.1);
+const TRIAL_ROUNDS: (usize, usize) = (3, 60);
+/// Formats this much slower than the best so far are measured no further. The same arrays in another place of memory may
+/// take a third longer.
+const CLOSE: f64 = 1.6;
 /// Formats that are predicted to be so much slower than the best measured are not tried.
 const HOPELESS: f64 = 1.7;
-/// Rounds of the leaders: at least, enough where they take long, and at most.
-const ROUNDS: [usize; 3] = [5, 20, 100];
-/// Seconds for which they are measured where there are more rounds than enough.
-const TURNS: f64 = 3.0;
+/// Shares of the budget until which formats are tried, one of each family, the others, and those with narrow widths;
+/// some are tried again.
+const TRIED_UNTIL: [f64; 3] = [0.45, 0.53, 0.6];
+const AGAIN_UNTIL: f64 = 0.65;
 /// Leaders, at most.
-const LEADERS: usize = 8;
+const LEADERS: usize = 10;
 /// Formats that get a second chance, at most, and how much slower than the best they may have been
 /// predicted to be.
 const CHANCES: usize = 3;
 const ALIKE: f64 = 1.05;
+/// Seconds for each byte that conversions are expected to take before any was seen, and to prepare a kernel.
+const CONVERT: f64 = 2e-9;
+const PREPARE: f64 = 0.01;
 
 /// A candidate with what is known about it.
 pub(super) struct Contender {
@@ -41,6 +42,14 @@ pub(super) struct Contender {
     /// For one with narrow widths, which candidate it is otherwise.
     pub(super) base: Option<usize>,
     pub(super) trial: Option<Trial>,
+    /// Whether there was no time for it.
+    pub(super) out_of_time: bool,
+}
+
+impl Contender {
+    pub(super) fn new(candidate: Candidate, prediction: Prediction, base: Option<usize>) -> Self {
+        Self { candidate, prediction, base, trial: None, out_of_time: false }
+    }
 }
 
 /// A candidate that was tried.
@@ -48,14 +57,10 @@ pub(super) struct Trial {
     pub(super) measured: Measured,
     /// Seconds as they would have been when the first candidate was measured: comparable, however
     /// busy the machine is now.
-    score: f64,
-    kernel: Kernel,
+    pub(super) score: f64,
+    pub(super) timed: Timed,
     /// Kept of the leaders alone.
     pub(super) tensor: Option<Tensor>,
-    /// How often it is run for one measurement.
-    batch: u32,
-    /// Whether its result is stored in full.
-    full: bool,
 }
 
 /// The contest.
@@ -70,40 +75,98 @@ pub(super) struct Contest<'a> {
     pub(super) progress: Progress<'a>,
     /// Memory for results that are stored in full.
     pub(super) room: Option<Values>,
+    /// The candidate that all others are measured beside. Its tensor is kept.
+    pub(super) reference: usize,
+    /// Seconds for each byte that conversions took, at most.
+    pub(super) rate: f64,
 }
 
-impl Contest<'_> {
-    /// Measures the promising candidates, the first (what there is now) in any case; then the
+impl<'a> Contest<'a> {
+    pub(super) fn new(
+        (source, operation): (&'a Tensor, &'a Operation),
+        (contenders, left_out): (Vec<Contender>, Vec<LeftOut>),
+        options: &Options<'a>,
+        began: Instant,
+        progress: Progress<'a>,
+    ) -> Self {
+        let (limit, budget) = (options.memory_limit, options.budget);
+        let (room, reference, rate) = (None, 0, CONVERT);
+        Self {
+            source,
+            operation,
+            contenders,
+            left_out,
+            limit,
+            budget,
+            began,
+            progress,
+            room,
+            reference,
+            rate,
+        }
+    }
+
+    /// Measures what there is now, the first candidate, and the usual ones; then those that are promising; then the
     /// narrow ones of the good; some once more; then the best in turns.
     pub(super) fn run(&mut self) -> Result<(), OpError> {
         self.try_out(0)?;
-        for (heat, share) in [(Heat::Families, 0.5), (Heat::Members, 0.65), (Heat::Narrow, 0.8)] {
+        for at in self.usual() {
+            self.attempt(at, 1.0);
+        }
+        // From now on beside the quickest of these: it costs the least.
+        self.reference = self.ranked().into_iter().find(|&at| self.holds(at)).unwrap_or(0);
+        for (heat, share) in
+            [Heat::Families, Heat::Members, Heat::Narrow].into_iter().zip(TRIED_UNTIL)
+        {
             for at in self.order(heat) {
-                if self.spent() > share {
-                    break;
-                }
-                if self.is_promising(at)
-                    && let Err(error) = self.try_out(at)
-                {
-                    let text = self.contenders[at].candidate.text.clone();
-                    self.left_out.push(LeftOut { text, reason: first_line(&error.to_string()) });
-                    self.contenders[at].prediction.seconds = f64::INFINITY;
+                if self.is_promising(at) {
+                    self.attempt(at, share);
                 }
             }
         }
-        self.try_again(0.9)?;
+        self.try_again()?;
         self.take_turns()
     }
 
-    /// Measures those once more that were to be as fast as the best and were far from it, while no more
-    /// than a share of the time is spent: others may have kept the machine busy.
-    fn try_again(&mut self, share: f64) -> Result<(), OpError> {
+    /// Tries a candidate if that can be done until a share of the time is spent.
+    fn attempt(&mut self, at: usize, share: f64) {
+        let bytes = self.contenders[at].prediction.bytes.max(self.source.bytes() as f64);
+        let takes = bytes * self.rate + PREPARE + 2.0 * self.trial_seconds();
+        let left = share * self.budget.as_secs_f64() - self.began.elapsed().as_secs_f64();
+        // A format that is to be measured in any case is, if it takes no more than all the time there is.
+        let is_usual = self.contenders[at].candidate.usual && share >= 1.0;
+        let there_is = if is_usual { self.budget.as_secs_f64() } else { left };
+        if takes > there_is && !(is_usual && takes < 1.0) {
+            self.contenders[at].out_of_time = true;
+            return;
+        }
+        if let Err(error) = self.try_out(at) {
+            let text = self.contenders[at].candidate.text.clone();
+            self.left_out.push(LeftOut { text, reason: first_line(&error.to_string()) });
+            self.contenders[at].prediction.seconds = f64::INFINITY;
+        }
+    }
+
+    fn trial_seconds(&self) -> f64 {
+        (TRIAL_SHARE * self.budget.as_secs_f64()).clamp(TRIAL.0, TRIAL.1)
+    }
+
+    /// The usual formats, of a family the one that is predicted to be the quickest.
+    pub(super) fn usual(&self) -> Vec<usize> {
+        let mut usual = self.order(Heat::Families);
+        usual.retain(|&at| self.contenders[at].candidate.usual);
+        usual
+    }
+
+    /// Measures those once more that were to be as fast as the best and were far from it: others may have kept the
+    /// machine busy.
+    fn try_again(&mut self) -> Result<(), OpError> {
         let mut again = self.ranked();
         let predicted = |at: usize| self.contenders[at].prediction.seconds;
         let most = again.first().map_or(0.0, |&best| ALIKE * predicted(best));
         again.retain(|&at| at != 0 && !self.holds(at) && predicted(at) <= most);
         for at in again.into_iter().take(CHANCES) {
-            if self.spent() > share {
+            if self.spent() > AGAIN_UNTIL {
                 break;
             }
             let before = self.score(at).unwrap_or(f64::INFINITY);
@@ -117,7 +180,7 @@ impl Contest<'_> {
 
     /// Those that are not tried yet, the fastest predicted first. Of a family at first the fastest
     /// alone: it tells what the others may be.
-    fn order(&self, heat: Heat) -> Vec<usize> {
+    pub(super) fn order(&self, heat: Heat) -> Vec<usize> {
         let mut order: Vec<usize> = (1..self.contenders.len()).collect();
         order.retain(|&at| self.contenders[at].trial.is_none());
         order.retain(|&at| self.contenders[at].base.is_some() == (heat == Heat::Narrow));
@@ -150,7 +213,7 @@ impl Contest<'_> {
         all.fold(f64::INFINITY, f64::min)
     }
 
-    fn spent(&self) -> f64 {
+    pub(super) fn spent(&self) -> f64 {
         self.began.elapsed().as_secs_f64() / self.budget.as_secs_f64().max(1e-9)
     }
 
@@ -174,18 +237,20 @@ impl Contest<'_> {
         contender.prediction.seconds * lowest <= HOPELESS * self.best()
     }
 
-    /// Converts, runs once to warm up, and measures a few times, in turns with the best so far.
+    /// Converts, runs once to warm up, and measures a few times, in turns with the reference.
     fn try_out(&mut self, at: usize) -> Result<(), OpError> {
         let candidate = &self.contenders[at].candidate;
         (self.progress)(&candidate.text, self.spent().min(1.0));
         let start = Instant::now();
         let tensor = self.source.convert(&candidate.format)?;
         let convert_seconds = start.elapsed().as_secs_f64();
-        let kernel = self.operation.prepare(&tensor)?;
-        // Warms up.
-        let room = self.operation.room(&kernel, &tensor)?;
-        let full = room.is_some();
-        self.room = self.room.take().or(room);
+        if at != 0 {
+            let bytes = tensor.bytes().max(self.source.bytes()).max(1) as f64;
+            self.rate = self.rate.max(convert_seconds / bytes);
+        }
+        let trial_seconds = self.trial_seconds();
+        let (operation, room) = (self.operation, &mut self.room);
+        let (timed, once) = Timed::new(operation, &tensor, room)?;
         let mut trial = Trial {
             measured: Measured {
                 bytes: tensor.bytes(),
@@ -193,40 +258,33 @@ impl Contest<'_> {
                 stored: tensor.nse(),
                 convert_seconds,
                 seconds: f64::INFINITY,
+                spread: 0.0,
+                off: 0.0,
                 rounds: 0,
                 leads: false,
             },
             score: f64::INFINITY,
-            kernel,
+            timed,
             tensor: None,
-            batch: 1,
-            full,
         };
-        let (operation, room) = (self.operation, &mut self.room);
-        let once = time(operation, &trial, &tensor, room)?;
         // What kernels made of its indices is kept beside them.
         trial.measured.kept = tensor.kept_bytes() as usize;
-        trial.batch = (BATCH / once.max(1e-7)).clamp(1.0, 10_000.0) as u32;
-        let fit = (TRIAL / once.max(BATCH)) as usize;
-        let rounds = match once > LONG {
-            true => TRIAL_ROUNDS_LONG,
-            false => fit.clamp(TRIAL_ROUNDS.0, TRIAL_ROUNDS.1),
-        };
-        let (mut best, mut other) = (once, f64::INFINITY);
-        let reference = self.ranked().into_iter().find(|&at| self.holds(at));
-        let room = &mut self.room;
+        let fit = (trial_seconds / once.max(BATCH)) as usize;
+        let rounds = fit.clamp(TRIAL_ROUNDS.0, TRIAL_ROUNDS.1);
+        let reference = self.contenders[self.reference].trial.as_ref();
+        let (mut own, mut others) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            if let Some(trial) = reference.and_then(|at| self.contenders[at].trial.as_ref())
-                && let Some(tensor) = &trial.tensor
-            {
-                other = other.min(time(operation, trial, tensor, room)?);
+            if let Some(reference) = reference {
+                let tensor = reference.tensor.as_ref().unwrap_or(self.source);
+                others.push(reference.timed.seconds(operation, tensor, room)?);
             }
-            best = best.min(time(operation, &trial, &tensor, room)?);
+            own.push(trial.timed.seconds(operation, &tensor, room)?);
         }
-        (trial.measured.seconds, trial.measured.rounds) = (best, rounds + 1);
-        trial.score = match reference.and_then(|at| self.score(at)) {
-            Some(score) => best * score / other,
-            None => best,
+        (trial.measured.seconds, trial.measured.rounds) = (turns::low(&own), rounds);
+        trial.measured.spread = turns::spread(&own);
+        trial.score = match reference {
+            Some(reference) => turns::compare(&own, &others).ratio * reference.score,
+            None => trial.measured.seconds,
         };
         trial.tensor = Some(tensor);
         self.contenders[at].trial = Some(trial);
@@ -234,7 +292,7 @@ impl Contest<'_> {
         Ok(())
     }
 
-    /// Keeps the tensors of the leaders alone, as many as memory is given for.
+    /// Keeps the tensors of the leaders alone, as many as memory is given for, and that of the reference.
     fn forget_losers(&mut self) {
         let most = CLOSE * self.best();
         let mut left = self.limit;
@@ -243,16 +301,17 @@ impl Contest<'_> {
             let Some(trial) = &mut self.contenders[at].trial else { continue };
             let bytes = trial.measured.bytes as u64;
             rank += 1;
-            if trial.score > most || bytes > left || rank > LEADERS {
+            let loses = trial.score > most || bytes > left || rank > LEADERS;
+            if loses && at != self.reference {
                 trial.tensor = None;
             } else if trial.tensor.is_some() {
-                left -= bytes;
+                left = left.saturating_sub(bytes);
             }
         }
     }
 
     /// Contenders that were tried, the fastest first.
-    fn ranked(&self) -> Vec<usize> {
+    pub(super) fn ranked(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.contenders.len()).collect();
         order.retain(|&at| self.contenders[at].trial.is_some());
         let score = |&at: &usize| self.score(at).unwrap_or(f64::INFINITY);
@@ -260,82 +319,14 @@ impl Contest<'_> {
         order
     }
 
-    /// Measures the leaders again, one after another, round after round: what disturbs the machine
-    /// for a while disturbs them all.
-    fn take_turns(&mut self) -> Result<(), OpError> {
-        let mut leaders = self.ranked();
-        leaders.retain(|&at| self.holds(at));
-        // What there is now is what others are compared with.
-        if !leaders.contains(&0) {
-            leaders.push(0);
-        }
-        let mut samples: Vec<Vec<f64>> = vec![Vec::new(); leaders.len()];
-        let [least, enough, most] = ROUNDS;
-        let begun = Instant::now();
-        for round in 0..most {
-            let long =
-                self.spent() > 1.0 || round >= enough && begun.elapsed().as_secs_f64() > TURNS;
-            if round >= least && long {
-                break;
-            }
-            for (&at, samples) in leaders.iter().zip(&mut samples) {
-                (self.progress)(&self.contenders[at].candidate.text, self.spent().min(1.0));
-                let Some(trial) = &self.contenders[at].trial else { continue };
-                let tensor = if at == 0 { Some(self.source) } else { trial.tensor.as_ref() };
-                if let Some(tensor) = tensor {
-                    samples.push(time(self.operation, trial, tensor, &mut self.room)?);
-                }
-            }
-        }
-        for (&at, samples) in leaders.iter().zip(&mut samples) {
-            samples.sort_by(f64::total_cmp);
-            // Near the least: others on the machine only ever add to a time.
-            if let (Some(trial), Some(&typical)) =
-                (&mut self.contenders[at].trial, samples.get(samples.len() / 8))
-            {
-                (trial.measured.seconds, trial.measured.rounds) = (typical, samples.len());
-                trial.measured.leads = true;
-            }
-        }
-        // The others as they would have been now, beside those that were measured now.
-        let trials = || self.contenders.iter().filter_map(|contender| contender.trial.as_ref());
-        let now = trials().filter(|trial| trial.measured.leads);
-        let mut busier: Vec<f64> = now.map(|trial| trial.measured.seconds / trial.score).collect();
-        busier.sort_by(f64::total_cmp);
-        if let Some(&busier) = busier.get(busier.len() / 2) {
-            let trials = self.contenders.iter_mut().filter_map(|one| one.trial.as_mut());
-            for trial in trials.filter(|trial| !trial.measured.leads) {
-                trial.measured.seconds = trial.score * busier;
-            }
-        }
-        Ok(())
-    }
-
-    fn holds(&self, at: usize) -> bool {
+    pub(super) fn holds(&self, at: usize) -> bool {
         self.contenders[at].trial.as_ref().is_some_and(|trial| trial.tensor.is_some())
     }
 }
 
-/// Seconds for the operation, of a batch of runs.
-fn time(
-    operation: &Operation,
-    trial: &Trial,
-    tensor: &Tensor,
-    room: &mut Option<Values>,
-) -> Result<f64, OpError> {
-    let room = if trial.full { room } else { &mut None };
-    // What was measured last has taken the place of this tensor in the caches.
-    operation.run(&trial.kernel, tensor, room)?;
-    let start = Instant::now();
-    for _ in 0..trial.batch {
-        operation.run(&trial.kernel, tensor, room)?;
-    }
-    Ok(start.elapsed().as_secs_f64() / f64::from(trial.batch))
-}
-
 /// Which candidates are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heat {
+pub(super) enum Heat {
     /// One of each family.
     Families,
     /// The rest of the families.

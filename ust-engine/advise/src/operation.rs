@@ -5,6 +5,7 @@ use ust_engine::ops::syntax::Access;
 use ust_engine::ops::{Argument, Expression, Kernel, OpError, Operand, Semiring, einsum};
 use ust_engine::tensor::{Tensor, Values};
 use ust_engine::{Composed, Format, with_values};
+use ust_level_api::stats::TensorStats;
 use ust_level_api::{Dtype, Scalar};
 
 use super::AdviseError;
@@ -112,6 +113,20 @@ impl Operation {
         let (text, name) = (text.to_owned(), place.name.clone());
         let semiring = expression.semiring.as_ref().and_then(|(name, _)| Semiring::named(name));
         Ok(Self { text, name, semiring, others, work, threads, limit })
+    }
+
+    /// The tensor as it is converted to formats: a whole one, without duplicates, with the semiring's zero where nothing is
+    /// stored.
+    pub(super) fn source(&self, tensor: &Tensor, stats: &TensorStats) -> Result<Tensor, OpError> {
+        let source = match tensor.format() {
+            format if format.has_slices() => tensor.convert(&format.without_slices())?,
+            _ if stats.duplicates > 0 => tensor.sum_duplicates()?,
+            _ => tensor.clone(),
+        };
+        match &self.semiring {
+            Some(semiring) => Ok(semiring.operand(&source)?),
+            None => Ok(source),
+        }
     }
 
     /// What predictions have to know.

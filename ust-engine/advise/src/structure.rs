@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn the_structure_is_what_elements_one_by_one_say() {
         let mut kinds = std::collections::HashMap::<&str, usize>::new();
-        let mut seed = std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos() as u64;
+        let mut seed = u64::from(std::time::UNIX_EPOCH.elapsed().unwrap().subsec_nanos());
         println!("seed {seed}");
         let mut random = |below: u64| {
             seed = mixed(seed);
@@ -359,7 +359,7 @@ mod tests {
         doubled.crd.iter_mut().for_each(|column| column.extend_from_within(..));
         doubled.values = [coo.values.clone(), coo.values.clone()]
             .iter()
-            .flat_map(|v| v.iter())
+            .flat_map(ust::Values::iter)
             .map(|v| complex(v).re)
             .collect::<Vec<f64>>()
             .into();

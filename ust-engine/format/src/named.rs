@@ -19,9 +19,19 @@ pub struct NamedFormat {
     pub summary: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
+    /// Whether most libraries of sparse tensors have it: what others are compared with, and what is taken where it is as
+    /// good as they are.
+    pub usual: bool,
     /// For a family over the order: the order that the name without arguments means, and the text
     /// of order 1.
     pub(super) family: Option<(usize, &'static str)>,
+}
+
+impl NamedFormat {
+    const fn usual(mut self) -> Self {
+        self.usual = true;
+        self
+    }
 }
 
 const fn plain(
@@ -30,7 +40,16 @@ const fn plain(
     aliases: &'static [&'static str],
     summary: &'static str,
 ) -> NamedFormat {
-    NamedFormat { name, parameters: &[], text, example: name, summary, aliases, family: None }
+    NamedFormat {
+        name,
+        parameters: &[],
+        text,
+        example: name,
+        summary,
+        aliases,
+        usual: false,
+        family: None,
+    }
 }
 
 const fn with(
@@ -41,7 +60,7 @@ const fn with(
     aliases: &'static [&'static str],
     summary: &'static str,
 ) -> NamedFormat {
-    NamedFormat { name, parameters, text, example, summary, aliases, family: None }
+    NamedFormat { name, parameters, text, example, summary, aliases, usual: false, family: None }
 }
 
 const fn family(
@@ -52,7 +71,7 @@ const fn family(
     summary: &'static str,
 ) -> NamedFormat {
     let family = Some((order, one));
-    NamedFormat { name, parameters: &["d"], text, example, summary, aliases, family }
+    NamedFormat { name, parameters: &["d"], text, example, summary, aliases, usual: false, family }
 }
 
 /// The level types of axes that a name adds in front, and behind: `CSR-b1-d2`.
@@ -66,7 +85,7 @@ pub(super) const ONE_A_COLUMN: &str = "(i, j) -> (j : dense, i : singleton)";
 const TABLE: &[NamedFormat] = &[
     plain("Scalar", "() -> ()", &[], "a single value"),
     plain("DenseVector", "(i) -> (i : dense)", &[], "every element of a vector"),
-    plain("SparseVector", "(i) -> (i : compressed)", &[], "coordinates of a vector's nonzeros"),
+    plain("SparseVector", "(i) -> (i : compressed)", &[], "coordinates of a vector's nonzeros").usual(),
     with("BlockedVector", &["b"], "BlockedVector(4)", "(i) -> (i / b : compressed, i % b : dense)",
         &["BlockVector"], "blocks of a vector that hold a nonzero"),
     family("Dense", (2, "Dense(3)"),
@@ -75,8 +94,8 @@ const TABLE: &[NamedFormat] = &[
     family("DenseCol", (2, "DenseCol(3)"),
         ("(i) -> (i : dense)", "(i, j, ..., n) -> (n : dense, m : dense, ..., i : dense)"),
         &["DenseMatrixLeft", "DenseLeft", "Dense(col-major)"], "every element, the first dimension contiguous"),
-    plain("CSR", "(i, j) -> (i : dense, j : compressed)", &[], "compressed rows"),
-    plain("CSC", "(i, j) -> (j : dense, i : compressed)", &[], "compressed columns"),
+    plain("CSR", "(i, j) -> (i : dense, j : compressed)", &[], "compressed rows").usual(),
+    plain("CSC", "(i, j) -> (j : dense, i : compressed)", &[], "compressed columns").usual(),
     plain("DCSR", "(i, j) -> (i : compressed, j : compressed)", &[], "compressed rows, empty rows left out"),
     plain("DCSC", "(i, j) -> (j : compressed, i : compressed)", &[], "compressed columns, empty columns left out"),
     plain("CROW", "(i, j) -> (i : compressed, j : dense)", &[], "whole rows that hold a nonzero"),
@@ -84,7 +103,7 @@ const TABLE: &[NamedFormat] = &[
     family("COO", (2, "COO(3)"),
         ("(i) -> (i : compressed)",
          "(i, j, ..., n) -> (i : compressed(nonunique), j : singleton(nonunique), ..., n : singleton)"),
-        &["COO(row-major)", "SortedCOO"], "coordinates of every nonzero"),
+        &["COO(row-major)", "SortedCOO"], "coordinates of every nonzero").usual(),
     family("COO(col-major)", (2, "COO(col-major)"),
         ("(i) -> (i : compressed)",
          "(i, j, ..., n) -> (n : compressed(nonunique), m : singleton(nonunique), ..., i : singleton)"),
@@ -97,7 +116,7 @@ const TABLE: &[NamedFormat] = &[
         "antidiagonals, indexed by column"),
     with("BSR", &["m", "n"], "BSR(2, 3)",
         "(i, j) -> (i / m : dense, j / n : compressed, i % m : dense, j % n : dense)",
-        &["BSR-Row", "BSR-Right"], "m x n blocks in compressed rows, row-major inside"),
+        &["BSR-Row", "BSR-Right"], "m x n blocks in compressed rows, row-major inside").usual(),
     with("BSR-Col", &["m", "n"], "BSR-Col(2, 3)",
         "(i, j) -> (i / m : dense, j / n : compressed, j % n : dense, i % m : dense)",
         &["BSR-Left"], "m x n blocks in compressed rows, column-major inside"),
@@ -123,7 +142,7 @@ const TABLE: &[NamedFormat] = &[
         "jagged diagonals: rows sorted by length; the first entry of every row, the second of the rows that have one, ..."),
     family("CSF", (3, "CSF(4)"),
         ("(i) -> (i : compressed)", "(i, j, ..., n) -> (i : compressed, j : compressed, ..., n : compressed)"),
-        &[], "a tree of compressed dimensions"),
+        &[], "a tree of compressed dimensions").usual(),
     plain("BCSR", "(i, j, k) -> (i : dense, j : dense, k : compressed)", &["BatchedCSR"], "a batch of CSR matrices"),
     plain("BCOO", "(i, j, k) -> (i : dense, j : loose_compressed(nonunique), k : singleton)", &["BatchedCOO"],
         "a batch of COO matrices, with room between them"),

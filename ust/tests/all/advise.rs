@@ -199,6 +199,51 @@ fn predicted_bytes_are_those_that_are_measured() {
 }
 
 #[test]
+fn what_most_libraries_have_is_measured_in_any_case() {
+    for (text, format, expected) in [
+        ("random(300x200, nnz=900)", "ELL", &["COO", "CSR", "CSC"][..]),
+        ("random(9x8x7, nnz=20)", "Dense(3)", &["COO", "CSF"]),
+    ] {
+        let options = Options { budget: Duration::ZERO, ..Options::default() };
+        let advice = advise(&generated(text, format), &options).unwrap();
+        check(&advice);
+        let usual = advice.rows.iter().filter(|row| row.usual && row.measured.is_some());
+        let texts: Vec<&str> = usual.map(|row| &*row.text).collect();
+        for name in expected {
+            assert!(texts.contains(name), "{texts:?}");
+        }
+        let blocks = texts.iter().filter(|text| text.starts_with("BSR(")).count();
+        assert_eq!(
+            blocks,
+            usize::from(expected.contains(&"CSR")),
+            "of blocks, one size: {texts:?}"
+        );
+        assert!(advice.rows.iter().any(|row| row.out_of_time), "others have no time");
+        assert!(advice.rows.iter().all(|row| !row.out_of_time || row.measured.is_none()));
+    }
+}
+
+#[test]
+fn what_is_as_fast_as_the_best_is_told() {
+    let options = Options { budget: Duration::from_millis(500), ..Options::default() };
+    let advice = advise(&generated("random(300x300, nnz=3000)", "CSR"), &options).unwrap();
+    check(&advice);
+    let leads = |row: &&ust::advise::Row| row.measured.is_some_and(|measured| measured.leads);
+    let seconds = |row: &ust::advise::Row| row.measured.unwrap().seconds;
+    let least = advice.rows.iter().filter(leads).map(seconds).fold(f64::INFINITY, f64::min);
+    assert!(advice.best().tied && leads(&advice.best()));
+    for row in advice.rows.iter().filter(leads) {
+        let Some(measured) = row.measured else { continue };
+        assert!(measured.off >= 0.0 && measured.spread >= 0.0, "{}", row.text);
+        let near = measured.seconds <= 1.1 * least;
+        let unsure = measured.seconds - 2.0 * measured.off <= 1.05 * least;
+        assert_eq!(row.tied, near || unsure, "{}", row.text);
+    }
+    let ties: Vec<&str> = advice.ties().map(|row| &*row.text).collect();
+    assert!(!ties.contains(&&*advice.best().text), "{ties:?}");
+}
+
+#[test]
 fn duplicates_are_summed_first() {
     let format = "(i, j) -> (i : compressed(nonunique), j : singleton(nonunique))";
     let twice = tensor(&[4, 4], &[vec![1, 1], vec![1, 1], vec![2, 0]], format);

@@ -60,13 +60,13 @@ pub(super) fn object(about: &About) -> Value {
         .iter()
         .map(|array| {
             json!({
-                "name": array.name, "shape": array.shape, "stored_as": array.dtype.map(|dtype| dtype.name()),
+                "name": array.name, "shape": array.shape, "stored_as": array.dtype.map(ust::Dtype::name),
             })
         })
         .collect();
     json!({
         "shape": about.shape,
-        "dtype": about.dtype.map(|dtype| dtype.name()),
+        "dtype": about.dtype.map(ust::Dtype::name),
         "format": about.format,
         "stored": about.stored,
         "symmetry": about.symmetry,
