@@ -173,7 +173,7 @@ impl Ready {
         room: &mut Option<Values>,
     ) -> Result<Self, OpError> {
         let start = Instant::now();
-        let tensor = source.convert(format)?;
+        let tensor = operation.convert(source, format)?;
         let convert_seconds = start.elapsed().as_secs_f64();
         let (timed, _) = Timed::new(operation, &tensor, room)?;
         Ok(Self { tensor, timed, convert_seconds, times: Vec::new() })

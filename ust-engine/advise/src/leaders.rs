@@ -82,7 +82,7 @@ impl Contest<'_> {
         };
         let most = RENEWED * self.budget.as_secs_f64();
         if at != 0 && trial.measured.convert_seconds <= most {
-            let tensor = self.source.convert(&candidate.format)?;
+            let tensor = self.operation.convert(self.source, &candidate.format)?;
             trial.timed = Timed::new(self.operation, &tensor, &mut self.room)?.0;
             trial.tensor = Some(tensor);
         }

@@ -77,7 +77,7 @@ pub(super) struct Contest<'a> {
     pub(super) room: Option<Values>,
     /// The candidate that all others are measured beside. Its tensor is kept.
     pub(super) reference: usize,
-    /// Seconds for each byte that conversions took, at most.
+    /// Seconds for each byte that conversions took, of late.
     pub(super) rate: f64,
 }
 
@@ -242,11 +242,11 @@ impl<'a> Contest<'a> {
         let candidate = &self.contenders[at].candidate;
         (self.progress)(&candidate.text, self.spent().min(1.0));
         let start = Instant::now();
-        let tensor = self.source.convert(&candidate.format)?;
+        let tensor = self.operation.convert(self.source, &candidate.format)?;
         let convert_seconds = start.elapsed().as_secs_f64();
         if at != 0 {
             let bytes = tensor.bytes().max(self.source.bytes()).max(1) as f64;
-            self.rate = self.rate.max(convert_seconds / bytes);
+            self.rate = (self.rate + convert_seconds / bytes) / 2.0;
         }
         let trial_seconds = self.trial_seconds();
         let (operation, room) = (self.operation, &mut self.room);

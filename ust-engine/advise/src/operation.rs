@@ -25,6 +25,8 @@ pub(super) struct Operation {
     /// Multiplications for each of its values.
     work: f64,
     threads: Option<usize>,
+    /// As many threads for conversions, where there are not to be more.
+    pool: Option<rayon::ThreadPool>,
     limit: u64,
 }
 
@@ -112,7 +114,9 @@ impl Operation {
         let work = new.into_iter().map(|index| extent(index) as f64).product();
         let (text, name) = (text.to_owned(), place.name.clone());
         let semiring = expression.semiring.as_ref().and_then(|(name, _)| Semiring::named(name));
-        Ok(Self { text, name, semiring, others, work, threads, limit })
+        let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok();
+        let pool = threads.and_then(pool);
+        Ok(Self { text, name, semiring, others, work, threads, pool, limit })
     }
 
     /// The tensor as it is converted to formats: a whole one, without duplicates, with the semiring's zero where nothing is
@@ -126,6 +130,14 @@ impl Operation {
         match &self.semiring {
             Some(semiring) => Ok(semiring.operand(&source)?),
             None => Ok(source),
+        }
+    }
+
+    /// A tensor in another format.
+    pub(super) fn convert(&self, tensor: &Tensor, format: &Format) -> Result<Tensor, Error> {
+        match &self.pool {
+            Some(pool) => pool.install(|| tensor.convert(format)),
+            None => tensor.convert(format),
         }
     }
 

@@ -152,7 +152,7 @@ fn lines(tensor: &Tensor, structure: &Structure) -> Vec<[String; 2]> {
     rows.push(["symmetry".to_owned(), matrix.symmetry.name().to_owned()]);
     let (below, above) = matrix.bandwidth;
     let what = format!("{} below the diagonal, {} above it", count(below), count(above));
-    rows.push(["band".to_owned(), what]);
+    rows.push(["bandwidth".to_owned(), what]);
     let stored = format!(
         "{} of {} elements are not zero",
         count(matrix.diagonal),
