@@ -147,6 +147,18 @@ fn an_element_is_traced_through_the_levels() {
     }
     let absent = ust(&["show", "gen:poisson2d(3)", "--trace", "(2, 0)"]).done();
     assert!(absent.contains("A[2, 0] is not stored: it is the fill value 0"), "{absent}");
+    for (format, ends) in [
+        ("CSR", "(level 0 has i = 2, level 1 does not have j = 0 there)"),
+        ("CSC", "(level 0 has j = 0, level 1 does not have i = 2 there)"),
+        ("DIA", "(level 0 does not have j - i = -2 there)"),
+        ("JDS", "it is the fill value 0\n"),
+    ] {
+        let args = ["show", "gen:poisson2d(3)", "--format", format, "--trace", "2,0"];
+        let text = ust(&args).done();
+        assert!(text.contains(ends), "{format}: {text}");
+        let svg = ust(&[&args[..], &["--out", "-"]].concat()).done();
+        assert!(svg.contains(ends.trim_end()), "{format}");
+    }
     let svg = ust(&["show", "gen:poisson2d(3)", "--trace", "1,2", "--out", "-"]).done();
     assert!(
         svg.starts_with("<svg") && svg.contains("A[1, 2] = -1") && svg.contains("class=\"way\"")

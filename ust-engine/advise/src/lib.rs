@@ -191,12 +191,13 @@ pub fn advise(tensor: &Tensor, options: &Options<'_>) -> Result<Advice, AdviseEr
     let threads = options.threads.or_else(|| load::free_threads(options.budget));
     let operation = Operation::new(&text, tensor, &options.operands, threads, limit)?;
     progress("what the tensor looks like", 0.0);
-    let (stats, coo) = stats::look(tensor)?;
+    let (stats, coo) = operation.within(|| stats::look(tensor))?;
     let source = operation.source(tensor, &stats)?;
     let is_sum = operation.semiring.is_none() && source.fill().same(&source.dtype().zero());
     let proposed = if is_sum { splits::proposed(&stats, &coo) } else { Vec::new() };
     let values = ValueBytes { each: stats.value_bytes, iso: source.is_iso() };
-    let (contenders, left_out) = field(&source, &stats, &coo, &operation.load(), limit)?;
+    let (contenders, left_out) =
+        operation.within(|| field(&source, &stats, &coo, &operation.load(), limit))?;
     drop(coo);
     let mut contest =
         Contest::new((&source, &operation), (contenders, left_out), options, began, progress);

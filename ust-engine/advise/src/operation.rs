@@ -135,9 +135,14 @@ impl Operation {
 
     /// A tensor in another format.
     pub(super) fn convert(&self, tensor: &Tensor, format: &Format) -> Result<Tensor, Error> {
+        self.within(|| tensor.convert(format))
+    }
+
+    /// Does something with no more threads than the operation has.
+    pub(super) fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         match &self.pool {
-            Some(pool) => pool.install(|| tensor.convert(format)),
-            None => tensor.convert(format),
+            Some(pool) => pool.install(work),
+            None => work(),
         }
     }
 

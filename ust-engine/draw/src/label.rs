@@ -148,6 +148,18 @@ pub(super) fn place(picture: &Picture<'_>, place: &Place) -> String {
     }
 }
 
+/// What is said of an element that is not stored: its value, and where the search for it ends.
+pub(super) fn absent(picture: &Picture<'_>, element: &[usize], search: &[i64]) -> String {
+    let fill = short(&picture.tensor.fill(), 24);
+    let text = format!("{} is not stored: it is the fill value {fill}", self::element(element));
+    let at = |level: usize| format!("{} = {}", picture.levels[level].expr, search[level]);
+    let Some(last) = search.len().checked_sub(1) else { return text };
+    let found: Vec<String> =
+        (0..last).map(|level| format!("level {level} has {}", at(level))).collect();
+    let join = if found.is_empty() { "" } else { ", " };
+    format!("{text} ({}{join}level {last} does not have {} there)", found.join(", "), at(last))
+}
+
 /// The coordinate and the position of a place at a level: `j / 3 = 1, position 4`.
 pub(super) fn step(picture: &Picture<'_>, place: &Place, level: usize) -> String {
     let expr = &picture.levels[level].expr;

@@ -78,8 +78,14 @@ pub struct Counts {
 pub enum Trace {
     /// A stored element.
     Stored(Place),
-    /// The coordinates of an element that is not stored: it has the fill value.
-    Absent(Vec<usize>),
+    /// An element that is not stored: it has the fill value.
+    Absent {
+        /// Its coordinates.
+        element: Vec<usize>,
+        /// Its coordinate at each level up to the one that does not have it. Empty where a format does not say them:
+        /// numbers of entries and places in a sorted dimension are those of entries alone.
+        search: Vec<i64>,
+    },
 }
 
 /// The picture of the logical tensor.
@@ -175,7 +181,10 @@ impl<'a> Picture<'a> {
         let traced = walked.traced(options.trace.as_deref());
         let trace = match (traced, &options.trace) {
             (Some(value), _) => walked.place(value)?.map(Trace::Stored),
-            (None, wanted) => wanted.clone().map(Trace::Absent),
+            (None, None) => None,
+            (None, Some(element)) => {
+                Some(Trace::Absent { element: element.clone(), search: walked.search(element)? })
+            }
         };
         let mut counts = walked.counts();
         let body = match walked.cells(options.max_cells)? {
@@ -212,7 +221,7 @@ impl<'a> Picture<'a> {
     pub fn traced(&self) -> Option<&Place> {
         match &self.trace {
             Some(Trace::Stored(place)) => Some(place),
-            Some(Trace::Absent(_)) | None => None,
+            Some(Trace::Absent { .. }) | None => None,
         }
     }
 

@@ -75,6 +75,35 @@ impl<'a> Walked<'a> {
         row.map(|row| self.value[row] as usize)
     }
 
+    /// The coordinates of an element that is not stored, level by level, up to the level that does not have it.
+    pub(super) fn search(&self, element: &[usize]) -> Result<Vec<i64>, Error> {
+        let format = self.tensor.format();
+        let told =
+            format.counters().is_empty() && !format.has_sorted() && self.tensor.view().shows_all();
+        if !told {
+            return Ok(Vec::new());
+        }
+        let dims: Vec<i64> = element.iter().map(|&c| c as i64).collect();
+        let levels = format.level_count();
+        let columns: Vec<Column> = (0..levels).map(Column::LevelCoordinate).collect();
+        let stored = match self.tensor.nse() {
+            0 => vec![Vec::new(); levels],
+            nse => unpack(self.tensor, Reach::Everything, &columns, Keep::All, nse)?,
+        };
+        let mut rows: Vec<usize> = (0..stored.first().map_or(0, Vec::len)).collect();
+        let mut search = Vec::new();
+        for (level, description) in format.descriptions().iter().enumerate() {
+            let Some(coordinate) = format.levels()[level].expr.eval(&dims) else { break };
+            search.push(coordinate);
+            rows.retain(|&row| stored[level][row] == coordinate);
+            // A level with a position for every coordinate has this one, whatever is below it.
+            if rows.is_empty() && !description.props.full {
+                return Ok(search);
+            }
+        }
+        Ok(Vec::new())
+    }
+
     /// The place of a value.
     pub(super) fn place(&self, value: usize) -> Result<Option<Place>, Error> {
         let mut keep = vec![0_u8; self.tensor.nse()];

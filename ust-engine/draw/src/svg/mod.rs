@@ -136,10 +136,8 @@ fn heading(canvas: &mut Canvas, picture: &Picture<'_>, options: &SvgOptions) -> 
     canvas.close();
     let [_, counts] = label::heading(picture);
     canvas.text("q", MARGIN, y + 20.0, 12.0, &counts);
-    if let Some(Trace::Absent(coordinates)) = &picture.trace {
-        let fill = label::short(&picture.tensor.fill(), 24);
-        let element = label::element(coordinates);
-        let text = format!("{element} is not stored: it is the fill value {fill}");
+    if let Some(Trace::Absent { element, search }) = &picture.trace {
+        let text = label::absent(picture, element, search);
         canvas.text("k", MARGIN, y + 40.0, 12.0, &text);
         y += 20.0;
     }

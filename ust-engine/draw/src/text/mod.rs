@@ -131,13 +131,8 @@ impl fmt::Display for Text {
 fn trace(picture: &Picture<'_>) -> Vec<Line> {
     let place = match &picture.trace {
         None => return Vec::new(),
-        Some(Trace::Absent(coordinates)) => {
-            let fill = label::short(&picture.tensor.fill(), 24);
-            let element = label::element(coordinates);
-            return vec![Line::of(
-                Style::Trace,
-                &format!("{element} is not stored: it is the fill value {fill}"),
-            )];
+        Some(Trace::Absent { element, search }) => {
+            return vec![Line::of(Style::Trace, &label::absent(picture, element, search))];
         }
         Some(Trace::Stored(place)) => place,
     };
