@@ -83,11 +83,11 @@ impl Symmetry {
 /// use ust::advise::{Symmetry, structure};
 /// use ust::{Tensor, generate::generate};
 ///
-/// let a = Tensor::from_coo(&generate("banded(100, diagonals=3)")?, &"CSR".parse()?)?;
+/// let a = Tensor::from_coo(&generate("banded(100, diagonals=3)")?, "CSR")?;
 /// let rows = structure(&a)?.dims[0];
 /// assert_eq!((rows.min, rows.median, rows.max, rows.empty), (2, 3, 3, 0));
 ///
-/// let laplacian = Tensor::from_coo(&generate("poisson2d(9)")?, &"CSR".parse()?)?;
+/// let laplacian = Tensor::from_coo(&generate("poisson2d(9)")?, "CSR")?;
 /// let matrix = structure(&laplacian)?.matrix.unwrap();
 /// assert_eq!((matrix.symmetry, matrix.bandwidth), (Symmetry::Symmetric, (9, 9)));
 /// assert_eq!((matrix.diagonal, matrix.dominant), (81, Some(81)));
@@ -298,7 +298,7 @@ mod tests {
         let values: Vec<Complex<f64>> =
             entries.iter().map(|(_, _, [re, im])| Complex { re: *re, im: *im }).collect();
         let coo = Coo::new(vec![rows, columns], crd, values).unwrap();
-        let coo = ust::Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+        let coo = ust::Tensor::from_coo(&coo, "CSR").unwrap();
         coo.cast_lossy(dtype)
     }
 
@@ -348,10 +348,10 @@ mod tests {
     #[test]
     fn padding_is_no_entry_and_duplicates_count_once() {
         let coo = generate("poisson2d(6)").unwrap();
-        let csr = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+        let csr = Tensor::from_coo(&coo, "CSR").unwrap();
         let expected = structure(&csr).unwrap();
         for format in ["BSR(4, 4)", "DIA", "CSC", "ELL"] {
-            let tensor = csr.convert(&format.parse().unwrap()).unwrap();
+            let tensor = csr.convert(format).unwrap();
             assert_eq!(structure(&tensor).unwrap(), expected, "{format}");
         }
         let twice = "(i, j) -> (i : compressed(nonunique), j : singleton(nonunique))";
@@ -363,7 +363,7 @@ mod tests {
             .map(|v| complex(v).re)
             .collect::<Vec<f64>>()
             .into();
-        let doubled = Tensor::from_coo(&doubled, &twice.parse().unwrap()).unwrap();
+        let doubled = Tensor::from_coo(&doubled, twice).unwrap();
         assert_eq!((doubled.nse(), structure(&doubled).unwrap()), (2 * csr.nse(), expected));
     }
 
@@ -372,7 +372,7 @@ mod tests {
         let big = 1_i64 << 53;
         let crd = vec![vec![0, 1], vec![1, 0]];
         let coo = Coo::new(vec![2, 2], crd, vec![big, big + 1]).unwrap();
-        let tensor = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+        let tensor = Tensor::from_coo(&coo, "CSR").unwrap();
         assert_eq!(structure(&tensor).unwrap().matrix.unwrap().symmetry, Symmetry::Pattern);
     }
 }

@@ -103,7 +103,7 @@ fn what_is_not_stored_is_said_and_what_does_not_exist_is_refused() {
     let absent = Picture::new(&csr, &trace(&[1, 1])).unwrap();
     let ends = |search| Some(Trace::Absent { element: vec![1, 1], search });
     assert_eq!(absent.trace, ends(vec![1, 1]), "the second level does not have it");
-    let dcsr = csr.convert(&"DCSR".parse().unwrap()).unwrap();
+    let dcsr = csr.convert("DCSR").unwrap();
     let absent = Picture::new(&dcsr, &trace(&[1, 1])).unwrap();
     assert_eq!(absent.trace, ends(vec![1]), "nor has the first one");
     assert!(matches!(Picture::new(&csr, &trace(&[2, 0])), Err(Error::Coordinate { .. })));
