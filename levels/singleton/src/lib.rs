@@ -197,9 +197,10 @@ impl LevelType for Singleton {
 
     fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
         check::length("crd", arrays.0[CRD].len(), parents.positions, "one for each parent")?;
-        let rules = check::Rules { bounds: site.bounds(), ordered: true, unique: true };
+        // A parent has one child, which stands beside no other.
+        let rules = check::Rules { bounds: site.bounds(), ordered: false, unique: false };
         check::segments("crd", &arrays.0[CRD], parents, &rules, &|parents, segments| {
-            segments.extend(parents.map(|parent| parent..parent + 1));
+            segments.push(parents);
         })?;
         Ok(parents.clone())
     }

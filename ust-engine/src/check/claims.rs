@@ -6,6 +6,7 @@
 
 use ust_level_api::Reach;
 
+use super::listed;
 use crate::error::Error;
 use crate::storage::Tensor;
 use crate::storage::memory::default_limit;
@@ -28,8 +29,8 @@ pub(super) fn compare(tensor: &Tensor, reached: &[Reach]) -> Result<usize, Error
         }
     }
     have_lengths(tensor, reached)?;
-    if levels == 0 {
-        return Ok(1);
+    if let Some(children) = listed::children(tensor, reached) {
+        return Ok(children);
     }
     let mut options = vec![PassOptions::default(); levels];
     let first = run_pass(tensor, reached, &options)?;

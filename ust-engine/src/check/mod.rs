@@ -1,7 +1,9 @@
 //! Foreign arrays are checked once, here: by each level's own `check`, against the claims of their
-//! levels (`claims`), and for the rules that concern several levels together.
+//! levels (`claims`, and `listed` where that takes no walk), and for the rules that concern several levels together.
 
 mod claims;
+mod inside;
+mod listed;
 
 use ust_format::{Bound, Format, Given, IndexExpr};
 use ust_level_api::{Arrays, IndexArray, Pos, Reach, Scalar};
@@ -150,8 +152,16 @@ fn entries(tensor: &Tensor, children: Option<usize>) -> Result<usize, Error> {
     let block: u64 = tensor.bound.levels()[tail..].iter().map(|level| level.size).product();
     // Where levels store dimensions themselves, coordinates inside the levels are inside the shape.
     let plain = format.levels().iter().all(|level| matches!(level.expr, IndexExpr::Var(_)));
-    if let Some(children) = children.filter(|_| plain && !shared) {
+    if let Some(children) = children.filter(|_| plain && (!shared || listed::ascend(tensor))) {
         return Ok(children.saturating_mul(block as usize));
+    }
+    // What one stored value stands for is told by no column.
+    if children.is_some()
+        && !shared
+        && !Operand::has_gaps(format)
+        && let Some(places) = inside::count(tensor)?
+    {
+        return Ok(places);
     }
     let mut columns: Vec<Column> = (0..tensor.rank()).map(Column::Dim).collect();
     if shared {

@@ -3,7 +3,7 @@
 
 use ust_format::Format;
 use ust_level_api::ir::{Builder, Elem, Expr, IndexKind, Stmt, Ty};
-use ust_level_api::{Description, Interval, ItemSite, Run, Step, WalkKind, WalkSite};
+use ust_level_api::{Description, Interval, ItemSite, Run, Step, WalkKind, WalkSite, full};
 
 /// How a level stores the children of each parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,19 @@ impl Shape {
             return Self::Other;
         }
         let names = function.first_names();
-        let [crd, pos, lo, hi] =
-            [crd, pos, lo, hi].map(|expr| expr.replaced(&|var| names.get(&var).cloned()));
+        let meant = |expr: &Expr| expr.replaced(&|var| names.get(&var).cloned());
+        let [crd, pos, lo, hi] = [crd, pos, lo, hi].map(|expr| meant(&expr));
+        // What has a name is loaded, whether it is used or not.
+        let mut elsewhere = false;
+        names.values().for_each(|named| {
+            meant(named).visit(&mut |expr| {
+                let is_load = matches!(expr, Expr::Load(..));
+                elsewhere |= is_load && ![&crd, &lo, &hi].contains(&expr);
+            });
+        });
+        if elsewhere {
+            return Self::Other;
+        }
         let loaded = |expr: &Expr, at: &Expr| match expr {
             Expr::Load(array, index) if **index == *at => {
                 site.arrays.iter().position(|own| own == array)
@@ -76,6 +87,23 @@ impl Shape {
             _ => Self::Other,
         }
     }
+}
+
+/// Whether the walk of a full level is emitted as that of other full levels: it visits all coordinates, each at the
+/// position that full levels give it, and runs nothing else.
+pub(crate) fn follows_formula(format: &Format, level: usize) -> bool {
+    let mut b = Builder::new("formula");
+    let site = site_of(&mut b, &format.descriptions()[level]);
+    let cursor = b.param("cursor", Ty::Int);
+    let (own, wanted) = (format.levels()[level].ty.walk(&site, &mut b), full::walk(&site));
+    let [at, wanted_at] = [&own, &wanted].map(|walk| (walk.step)(&mut b, cursor.clone()));
+    own.kind == wanted.kind
+        && (&own.cursor.lo, &own.cursor.hi) == (&wanted.cursor.lo, &wanted.cursor.hi)
+        && (at.crd, at.pos) == (wanted_at.crd, wanted_at.pos)
+        && at.guard.is_none()
+        && at.run.is_none()
+        && own.advance.is_none()
+        && b.finish().body.is_empty()
 }
 
 /// The form of the children at a stop of a level's cursor, where there are several. Its expressions have no meaning.
