@@ -1,6 +1,7 @@
 //! What can go wrong with a tensor, said so that a person can mend it.
 
 use ust_format::FormatError;
+use ust_level_api::ir::cancel::Cancelled;
 use ust_level_api::{Dtype, LevelError, Scalar};
 
 /// An error of the engine. Those of format texts are [`FormatError`]s.
@@ -144,7 +145,7 @@ pub enum Error {
     /// A device failed, or has no memory left. Tensors are as they were.
     #[error(transparent)]
     Device(Box<dyn std::error::Error + Send + Sync>),
-    /// The caller cancelled the evaluation.
+    /// The caller cancelled the work: see [`CancelToken`](crate::ops::CancelToken).
     #[error("cancelled")]
     Cancelled,
     /// Index notation that cannot be read: an [`OpError`](crate::ops::OpError) with the text and the place.
@@ -164,3 +165,9 @@ pub enum Error {
 }
 
 ust_level_api::debug_shows_message!(Error);
+
+impl From<Cancelled> for Error {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}

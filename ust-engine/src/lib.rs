@@ -103,8 +103,8 @@ pub mod ops {
         Argument, CAPACITY, Einsum, Kernel, Operand, clear_kernels, einsum, kernel, oracle, parts,
     };
     pub use crate::expr::{
-        Access, Assignment, CancelToken, CheckOptions, Expression, GivenInput, OpError, Operator,
-        Semiring, Sym, Timing, UserOperator, check, control, functions, operator, parse, semiring,
-        syntax, term,
+        Access, Assignment, CancelToken, Cancelled, CheckOptions, Expression, GivenInput, OpError,
+        Operator, Semiring, Sym, Timing, UserOperator, check, control, functions, operator, parse,
+        semiring, syntax, term,
     };
 }

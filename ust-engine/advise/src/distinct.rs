@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use rayon::prelude::*;
 use ust_format::IndexExpr;
+use ust_level_api::ir::parallel;
 
 /// Entries handled at a time.
 const BLOCK: usize = 4096;
@@ -46,7 +47,8 @@ pub(super) fn distinct(columns: &[impl AsRef<[i64]> + Sync], lists: &[Vec<IndexE
         all.iter_mut().zip(more).for_each(|(a, b)| a.merge(b));
         all
     };
-    blocks.fold(none, count).reduce(none, merge).iter().map(Sample::estimate).collect()
+    let all = parallel::entered(|| blocks.fold(none, count).reduce(none, merge));
+    all.iter().map(Sample::estimate).collect()
 }
 
 /// The values of an expression for a block of entries. Numbers beyond 64 bits wrap: no format can

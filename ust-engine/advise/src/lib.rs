@@ -70,7 +70,7 @@ use self::operation::Operation;
 use self::predict::{Census, ValueBytes};
 use ust_engine::coo::Coo;
 use ust_engine::error::Error;
-use ust_engine::ops::OpError;
+use ust_engine::ops::{Cancelled, OpError};
 use ust_engine::tensor::Tensor;
 use ust_engine::tensor::memory::default_limit;
 
@@ -166,6 +166,12 @@ pub enum AdviseError {
 }
 
 ust_level_api::debug_shows_message!(AdviseError);
+
+impl From<Cancelled> for AdviseError {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::Tensor(cancelled.into())
+    }
+}
 
 /// Finds the format in which a tensor is fastest in an operation.
 ///

@@ -7,6 +7,7 @@ use ust_engine::coo::Coo;
 use ust_engine::error::Error;
 use ust_engine::tensor::Tensor;
 use ust_format::{Format, IndexExpr};
+use ust_level_api::ir::parallel;
 use ust_level_api::stats::{Blocks, Diagonals, Spread, TensorStats};
 
 use super::distinct::distinct;
@@ -69,7 +70,7 @@ pub(super) fn look(tensor: &Tensor) -> Result<(TensorStats, Coo), Error> {
         entries: entries as u64,
         duplicates: all.map_or(0, |all| all.saturating_sub(entries) as u64),
         value_bytes: tensor.dtype().bytes(),
-        dims: coo.crd.par_iter().zip(tensor.shape()).map(counted).collect(),
+        dims: parallel::map_items(coo.crd.iter().zip(tensor.shape()), |_, dim| counted(dim)),
         prefixes: prefixes.take(rank).collect(),
         runs,
         span,
@@ -169,7 +170,7 @@ fn spread(column: &[i64], extent: usize) -> Spread {
 /// by rows.
 pub(super) fn lines(columns: &[Vec<i64>]) -> (u64, u64) {
     let Some((last, leading)) = columns.split_last() else { return (0, 0) };
-    let each = (0..last.len()).into_par_iter().map(|at| {
+    let each = |at: usize| {
         let before = at.checked_sub(1);
         match before.filter(|&b| leading.iter().all(|column| column[b] == column[at])) {
             None => (1, 1),
@@ -178,8 +179,9 @@ pub(super) fn lines(columns: &[Vec<i64>]) -> (u64, u64) {
                 (u64::from(step > 1), step as u64)
             }
         }
-    });
-    each.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1))
+    };
+    let sum = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
+    parallel::entered(|| (0..last.len()).into_par_iter().map(each).reduce(|| (0, 0), sum))
 }
 
 /// The most entries in an aligned group of `m` along the last dimension. Entries stand by rows.
@@ -192,17 +194,17 @@ fn most_in_group(columns: &[Vec<i64>], m: i64) -> u64 {
         true => 0,
         false => (first..last.len()).take_while(|&at| alike(first, at)).count(),
     };
-    (0..last.len()).into_par_iter().map(group).max().unwrap_or(0) as u64
+    let most = parallel::entered(|| (0..last.len()).into_par_iter().map(group).max());
+    most.unwrap_or(0) as u64
 }
 
 fn diagonals(coo: &Coo) -> Diagonals {
     let [rows, columns] = [coo.shape[0] as i64, coo.shape[1] as i64];
     let pairs = || coo.crd[0].iter().zip(&coo.crd[1]).map(|(&i, &j)| (i, j));
     let size = (rows as u128 + columns as u128).saturating_sub(1);
-    let (along, against) = rayon::join(
-        || Counts::of(1 - rows.max(1), size, coo.len(), pairs().map(|(i, j)| j - i)),
-        || Counts::of(0, size, coo.len(), pairs().map(|(i, j)| i + j)),
-    );
+    let along = || Counts::of(1 - rows.max(1), size, coo.len(), pairs().map(|(i, j)| j - i));
+    let against = || Counts::of(0, size, coo.len(), pairs().map(|(i, j)| i + j));
+    let (along, against) = parallel::entered(|| rayon::join(along, against));
     let length = |offset: i64| rows.min(columns - offset) - (-offset).max(0);
     let offsets = || along.used().map(|(offset, _)| offset);
     let elements: f64 = offsets().map(|offset| length(offset) as f64).sum();

@@ -2,9 +2,9 @@
 
 use std::num::NonZeroUsize;
 use std::str::FromStr;
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 use lru::LruCache;
+use ust_level_api::ir::process::Guarded;
 
 use super::build::build_with;
 use super::error::FormatError;
@@ -16,15 +16,14 @@ use super::named::named;
 use super::parse::{MAX_TEXT, parse};
 
 /// The most formats in the cache, and the longest text of one, in bytes.
-const KEPT: NonZeroUsize = NonZeroUsize::new(64).expect("a positive number");
+const KEPT_FORMATS: NonZeroUsize = NonZeroUsize::new(64).expect("a positive number");
 const KEPT_TEXT: usize = 256;
 
 /// A text, and the rank of the tensor that it is read for, if given.
 type Asked = (String, Option<usize>);
 
 /// The cache of formats: conversions and plans often read the same text.
-static READ: LazyLock<Mutex<LruCache<Asked, Format>>> =
-    LazyLock::new(|| Mutex::new(LruCache::new(KEPT)));
+static READ: Guarded<LruCache<Asked, Format>> = Guarded::inherited(|| LruCache::new(KEPT_FORMATS));
 
 impl Format {
     /// Reads format text (UST's or MLIR's spelling) or the name of a format. A family of formats
@@ -38,12 +37,11 @@ impl Format {
             return resolve(text, rank, &[]);
         }
         let key = (text.to_owned(), rank);
-        let read = || READ.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(format) = read().get(&key) {
+        if let Some(format) = READ.lock().get(&key) {
             return Ok(format.clone());
         }
         let format = resolve(text, rank, &[])?;
-        read().put(key, format.clone());
+        READ.lock().put(key, format.clone());
         Ok(format)
     }
 

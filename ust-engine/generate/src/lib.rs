@@ -44,6 +44,7 @@ pub use error::{GenerateError, GenerateErrorKind};
 pub use table::{Generator, Parameter, ParameterKind, generators, help};
 
 use ust_engine::coo::Coo;
+use ust_level_api::ir::parallel;
 
 /// What may stand before a generator's name, to tell it from a file's.
 pub const PREFIX: &str = "gen:";
@@ -63,7 +64,8 @@ pub const MAX_ENTRIES: u64 = 1 << 31;
 pub fn generate(spec: &str) -> Result<Coo, GenerateError> {
     let call = spec::parse(spec)?;
     let generator = table::find(spec, &call.name)?;
-    (generator.make)(&args::Args::new(spec, generator, call)?)
+    let args = args::Args::new(spec, generator, call)?;
+    parallel::entered(|| (generator.make)(&args))
 }
 
 /// Entries at random places of a tensor of this shape, a share `density` of all elements, with values from 0 to 1: the

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ust_engine::ops::Cancelled;
+
 use super::kind::KNOWN;
 
 /// An error of reading or writing a file. Every variant names the file.
@@ -63,15 +65,25 @@ pub enum FileError {
         /// What is wrong with the tensor.
         source: Box<ust_engine::Error>,
     },
+    /// The caller cancelled the work: see [`CancelToken`](ust_engine::ops::CancelToken).
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl From<Cancelled> for FileError {
+    fn from(Cancelled: Cancelled) -> Self {
+        Self::Cancelled
+    }
 }
 
 ust_level_api::debug_shows_message!(FileError);
 
 impl FileError {
-    /// The file that the error is about.
+    /// The file that the error is about. Empty where the work was cancelled.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
+            Self::Cancelled => Path::new(""),
             Self::Io { path, .. }
             | Self::Extension { path }
             | Self::Text { path, .. }

@@ -40,6 +40,7 @@ pub mod npz;
 mod number;
 pub mod options;
 mod plain;
+mod polled;
 mod progress;
 mod sink;
 mod source;

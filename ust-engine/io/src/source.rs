@@ -6,7 +6,9 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use ust_level_api::Buffer;
+use ust_level_api::ir::parallel;
 
+use super::polled::Polled;
 use super::{FileError, ReadOptions};
 
 /// The first bytes of a file compressed with gzip.
@@ -89,8 +91,6 @@ fn fill_in_parallel(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     use std::io::{Seek, SeekFrom};
     use std::os::unix::fs::FileExt;
 
-    use rayon::prelude::*;
-
     /// Reads a file from an offset on.
     struct FileFrom<'a>(&'a File, u64);
 
@@ -106,12 +106,12 @@ fn fill_in_parallel(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     if bytes.len() <= PART_BYTES {
         return fill(file, bytes);
     }
-    let parts = bytes.par_chunks_mut(PART_BYTES).enumerate();
-    let read = |(at, part): (usize, &mut [u8])| {
+    let read = |at: usize, part: &mut [u8]| {
         let read = fill(&mut FileFrom(file, (at * PART_BYTES) as u64), part)?;
         Ok((read, read == part.len()))
     };
-    let parts: Vec<(usize, bool)> = parts.map(read).collect::<io::Result<_>>()?;
+    let parts = parallel::map_items(bytes.chunks_mut(PART_BYTES), read);
+    let parts: Vec<(usize, bool)> = parts.into_iter().collect::<io::Result<_>>()?;
     // The file ends in the first part that was not filled.
     let whole = parts.iter().take_while(|(_, whole)| *whole).count();
     let filled = parts[..parts.len().min(whole + 1)].iter().map(|(read, _)| read).sum();
@@ -127,6 +127,7 @@ fn fill_in_parallel(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
 /// Reads until `bytes` is full or the input ends. Returns the number of bytes read.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
+    let mut from = Polled(from);
     while filled < bytes.len() {
         match from.read(&mut bytes[filled..]) {
             Ok(0) => break,
@@ -141,16 +142,17 @@ fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
 fn unpack(path: &Path, packed: &[u8], options: &ReadOptions) -> Result<Vec<u8>, FileError> {
     let limit = options.unpacked_limit(packed.len() as u64);
     let mut text = Vec::new();
-    MultiGzDecoder::new(packed).take(limit.saturating_add(1)).read_to_end(&mut text).map_err(
-        |error| match error.kind() {
+    Polled(MultiGzDecoder::new(packed))
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut text)
+        .map_err(|error| match error.kind() {
             ErrorKind::OutOfMemory => FileError::io(path, "unpack (gzip)")(error),
             // The packed bytes are in memory, so any other error is in their content.
             _ => {
                 let reason = format!("no gzip data, or damaged or cut short: {error}");
                 FileError::binary(path, reason)
             }
-        },
-    )?;
+        })?;
     if text.len() as u64 > limit {
         let packed = packed.len();
         return Err(FileError::unsupported(

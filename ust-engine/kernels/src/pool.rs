@@ -3,11 +3,13 @@
 mod crew;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crew::Crew;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::{Scope, ThreadPool, ThreadPoolBuilder};
 pub use ust_ir::parallel::locked;
+use ust_ir::parallel::{Carrier, entered, entered_in, own_pool};
+use ust_ir::process::PerProcess;
 
 use crate::tuning::{PARALLEL_ELEMENTS, PARALLEL_NS_ASLEEP, PARALLEL_NS_AWAKE, PARTS_PER_THREAD};
 
@@ -20,30 +22,38 @@ pub fn within<R: Send>(threads: usize, work: usize, f: impl FnOnce() -> R + Send
     if work < PARALLEL_ELEMENTS || threads >= rayon::current_num_threads() {
         return together(work, f);
     }
-    result_of(f, &|f| match pool_of(threads) {
-        Some(pool) => pool.install(f),
+    match pool_of(threads) {
+        Some(pool) => entered_in(&pool, f),
         // If no thread can be started, the caller's pool is used.
-        None => f(),
-    })
+        None => entered(f),
+    }
+}
+
+/// The threads that a process has beside rayon's global pool. A child that was forked has none of its parent's.
+#[derive(Default)]
+struct Threads {
+    /// Pools of fewer threads, by their number.
+    fewer: Mutex<BTreeMap<usize, Arc<ThreadPool>>>,
+    /// The crew; `None` where it would have no thread.
+    crew: OnceLock<Option<Crew>>,
+}
+
+impl Threads {
+    fn own() -> &'static Self {
+        static THREADS: PerProcess<Threads> = PerProcess::new();
+        THREADS.get(|_| Self::default())
+    }
 }
 
 /// The pool of so many threads.
 fn pool_of(threads: usize) -> Option<Arc<ThreadPool>> {
-    static POOLS: Mutex<BTreeMap<usize, Arc<ThreadPool>>> = Mutex::new(BTreeMap::new());
-    let mut pools = locked(&POOLS);
+    let mut pools = locked(&Threads::own().fewer);
     if let Some(pool) = pools.get(&threads) {
         return Some(Arc::clone(pool));
     }
     let pool = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build().ok()?);
     pools.insert(threads, Arc::clone(&pool));
     Some(pool)
-}
-
-/// The result of `f`, which `run` calls once: rayon's functions are compiled once for all of `f`.
-fn result_of<R: Send>(f: impl FnOnce() -> R + Send, run: &dyn Fn(&mut (dyn FnMut() + Send))) -> R {
-    let (mut f, mut result) = (Some(f), None);
-    run(&mut || result = f.take().map(|f| f()));
-    result.expect("it is called once")
 }
 
 /// The number of threads for work on about `work` elements.
@@ -68,16 +78,16 @@ pub fn pays(nanoseconds: f64) -> bool {
 
 /// The crew, unless the caller is in a pool.
 fn crew() -> Option<&'static Crew> {
-    rayon::current_thread_index().is_none().then(Crew::get)?
+    if rayon::current_thread_index().is_some() {
+        return None;
+    }
+    Threads::own().crew.get_or_init(|| Crew::new(rayon::current_num_threads() - 1)).as_ref()
 }
 
 /// Runs `f`, which uses rayon in several steps: the pool is entered once, not at each step. `work` is about
 /// the number of elements to process.
 pub fn together<R: Send>(work: usize, f: impl FnOnce() -> R + Send) -> R {
-    if work < PARALLEL_ELEMENTS || rayon::current_thread_index().is_some() {
-        return f();
-    }
-    result_of(f, &|f| rayon::scope(|_| f()))
+    if work < PARALLEL_ELEMENTS { f() } else { entered(f) }
 }
 
 /// Runs jobs in parallel, the first of them on the caller's thread, so that it does not wait for a thread of
@@ -109,13 +119,20 @@ pub fn apart<T: Send, E: Send>(
 
 /// Calls `run` with the numbers below `count`, 0 on the caller's thread.
 fn share(count: usize, run: &(dyn Fn(usize) + Sync)) {
-    match crew() {
-        Some(crew) => crew.share(count, run),
-        None => rayon::in_place_scope(|scope| {
-            (1..count).for_each(|at| scope.spawn(move |_| run(at)));
-            run(0);
-        }),
+    let carrier = Carrier::here();
+    let run = &|at| carrier.run(|| run(at));
+    match (crew(), own_pool()) {
+        (Some(crew), _) => crew.share(count, run, carrier.asks()),
+        (None, Some(pool)) if rayon::current_thread_index().is_none() => {
+            pool.in_place_scope(|scope| share_in(scope, count, run));
+        }
+        _ => rayon::in_place_scope(|scope| share_in(scope, count, run)),
     }
+}
+
+fn share_in<'s>(scope: &Scope<'s>, count: usize, run: &'s (dyn Fn(usize) + Sync)) {
+    (1..count).for_each(|at| scope.spawn(move |_| run(at)));
+    run(0);
 }
 
 #[cfg(test)]

@@ -159,7 +159,7 @@ fn breaks_between(pos: &IndexArray, crd: &[&IndexArray], unique: bool) -> u64 {
         let breaks = |&start: &usize| {
             let pairs = crd.iter().map(|crd| (at(crd, start - 1), at(crd, start)));
             let order = pairs.map(|(a, b)| a.cmp(&b)).find(|order| order.is_ne());
-            order.map_or(unique, |order| order.is_gt())
+            order.map_or(unique, std::cmp::Ordering::is_gt)
         };
         starts.filter(|&start| start > 0).filter(breaks).count() as u64
     };

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use ust_format::Given;
+use ust_level_api::ir::cancel;
 use ust_level_api::{Dtype, Scalar};
 
 use super::cache::Role;
@@ -11,7 +12,8 @@ use super::kernel::{Kernel, LookedUp};
 use super::parts::Parts;
 use crate::composed::Composed;
 use crate::error::Error;
-use crate::expr::control::{CancelToken, Run, Timing};
+use crate::expr::CancelToken;
+use crate::expr::control::{Run, Timing};
 use crate::expr::{Assignment, CheckOptions, OpError, Semiring, UserOperator};
 use crate::provider::Backend;
 use crate::storage::memory::default_limit;
@@ -84,11 +86,22 @@ impl Default for Settings {
 }
 
 impl Settings {
-    pub(crate) fn run(&self) -> Run<'_> {
+    /// Does work in the scope of the token, if there is one.
+    pub(crate) fn cancelled_by<R>(
+        &self,
+        work: impl FnOnce() -> Result<R, OpError>,
+    ) -> Result<R, OpError> {
+        match &self.cancel {
+            Some(token) => token.scope(work),
+            None => work(),
+        }
+    }
+
+    pub(crate) fn run(&self) -> Run {
         Run {
             threads: self.threads.unwrap_or_else(rayon::current_num_threads),
             limit: self.limit.unwrap_or_else(default_limit),
-            cancel: self.cancel.as_ref(),
+            cancels: cancel::is_in_scope(),
         }
     }
 }
@@ -194,7 +207,8 @@ impl Einsum {
         self
     }
 
-    /// Ends early with [`Error::Cancelled`] when the token is cancelled from another thread.
+    /// Ends early with [`Error::Cancelled`] when the token is cancelled. A [kernel](Kernel) that is prepared so has the
+    /// token, too. The same as all of it in the [scope](CancelToken::scope) of the token.
     pub fn cancel(mut self, token: &CancelToken) -> Self {
         self.settings.cancel = Some(token.clone());
         self
@@ -310,7 +324,14 @@ impl Einsum {
         self.look_up_with(None)
     }
 
-    fn look_up_with(mut self, old: Option<&Tensor>) -> Result<LookedUp, OpError> {
+    fn look_up_with(self, old: Option<&Tensor>) -> Result<LookedUp, OpError> {
+        match self.settings.cancel.clone() {
+            Some(token) => token.scope(|| self.looked_up(old)),
+            None => self.looked_up(old),
+        }
+    }
+
+    fn looked_up(mut self, old: Option<&Tensor>) -> Result<LookedUp, OpError> {
         match self.wrong.take() {
             Some(wrong) => Err(wrong),
             None if self.composed.is_empty() => {

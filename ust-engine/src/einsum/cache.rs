@@ -1,11 +1,11 @@
 //! Compiled kernels, shared by the whole process, and bounded in number.
 
 use std::num::NonZeroUsize;
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::Arc;
 
 use lru::LruCache;
 use ust_format::{Format, Given};
-use ust_kernels::pool::locked;
+use ust_level_api::ir::process::Guarded;
 use ust_level_api::{Dtype, IndexKind};
 
 use super::builder::Settings;
@@ -88,21 +88,23 @@ impl Key {
     }
 }
 
-static KERNELS: LazyLock<Mutex<LruCache<Key, Arc<Prepared>>>> = LazyLock::new(|| {
+/// A kernel keeps what follows from the shapes of its last run behind locks of its own, which a thread may hold while
+/// another one forks: a child begins without kernels.
+static KERNELS: Guarded<LruCache<Key, Arc<Prepared>>> = Guarded::apart(|| {
     let capacity = NonZeroUsize::new(CAPACITY).expect("a positive number");
-    Mutex::new(LruCache::new(capacity))
+    LruCache::new(capacity)
 });
 
 pub(crate) fn get(key: &Key) -> Option<Arc<Prepared>> {
-    locked(&KERNELS).get(key).cloned()
+    KERNELS.lock().get(key).cloned()
 }
 
 pub(crate) fn put(key: Key, prepared: Arc<Prepared>) {
-    locked(&KERNELS).put(key, prepared);
+    KERNELS.lock().put(key, prepared);
 }
 
 /// Drops every kernel, also those of conversions, for measurements of first calls.
 pub fn clear() {
-    locked(&KERNELS).clear();
+    KERNELS.lock().clear();
     crate::walk::native::forget();
 }

@@ -259,7 +259,8 @@ impl Kernel {
         timing: Option<&mut Timing>,
         begun: Begun,
     ) -> Result<Tensor, OpError> {
-        Ok(self.prepared.run(tensors, self.settings.run(), timing, begun)?)
+        self.settings
+            .cancelled_by(|| Ok(self.prepared.run(tensors, self.settings.run(), timing, begun)?))
     }
 
     fn execute_into<T: StoredElement>(
@@ -268,7 +269,9 @@ impl Kernel {
         out: &mut [T],
         begun: Begun,
     ) -> Result<(), OpError> {
-        Ok(self.prepared.run_into(tensors, self.settings.run(), out, begun)?)
+        self.settings.cancelled_by(|| {
+            Ok(self.prepared.run_into(tensors, self.settings.run(), out, begun)?)
+        })
     }
 
     /// Runs the kernel on the tensors of each choice of parts, for an update with the old value.

@@ -1,20 +1,19 @@
 //! Options of a run (threads, memory limit, cancellation), and its timings.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::storage::Tensor;
 
 /// The options of one run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run<'a> {
+pub(crate) struct Run {
     pub(crate) threads: usize,
     pub(crate) limit: u64,
-    pub(crate) cancel: Option<&'a CancelToken>,
+    /// Whether the run may be cancelled: it is in the scope of a token.
+    pub(crate) cancels: bool,
 }
 
-impl<'a> Run<'a> {
+impl Run {
     /// The same options, with the limit reduced by the memory of tensors that were made for the run.
     pub(crate) fn beside<'t>(self, made: impl IntoIterator<Item = &'t Tensor>) -> Self {
         let bytes = made.into_iter().map(|tensor| tensor.bytes() as u64).sum();
@@ -29,27 +28,4 @@ pub struct Timing {
     pub prepared_in: Duration,
     /// The loops, and the assembly of the result.
     pub run_in: Duration,
-}
-
-/// Stops an evaluation from another thread. Clones are the same token.
-#[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
-
-impl CancelToken {
-    /// A token that is not cancelled.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Ends every evaluation that has the token, soon.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it was cancelled.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
 }

@@ -31,11 +31,12 @@ pub mod term;
 use std::ops::Range;
 
 pub use check::{CheckOptions, GivenInput};
-pub use control::{CancelToken, Timing};
+pub use control::Timing;
 pub use operator::{Operator, Sym, UserOperator};
 pub use semiring::Semiring;
 pub use syntax::{Access, Expression};
 pub use term::Assignment;
+pub use ust_level_api::ir::cancel::{CancelToken, Cancelled};
 
 /// Index notation that cannot be read or evaluated.
 #[derive(thiserror::Error)]
@@ -68,6 +69,12 @@ impl From<OpError> for crate::error::Error {
             OpError::Tensor(error) => error,
             text @ OpError::Text { .. } => Self::Expression(Box::new(text)),
         }
+    }
+}
+
+impl From<Cancelled> for OpError {
+    fn from(cancelled: Cancelled) -> Self {
+        Self::Tensor(cancelled.into())
     }
 }
 

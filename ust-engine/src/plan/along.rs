@@ -148,7 +148,7 @@ impl Compiled {
         &self,
         along: &Along,
         tensor: &Tensor,
-        how: Run<'_>,
+        how: Run,
     ) -> Result<Tensor, Error> {
         let values = tensor.clean_values()?;
         if let (Some(value), false) = (values.iso_value(), along.scalar) {
@@ -166,7 +166,7 @@ impl Compiled {
 
     /// As [`Compiled::run_along`], for a result that shares the levels of a tensor with one value for all elements: so
     /// has the result.
-    fn run_once(&self, tensor: &Tensor, value: Scalar, how: Run<'_>) -> Result<Tensor, Error> {
+    fn run_once(&self, tensor: &Tensor, value: Scalar, how: Run) -> Result<Tensor, Error> {
         let bound = self.planned.formats[0].bind(&[1])?;
         let vector = Tensor::from_full(&bound, Values::filled(value, 1), tensor.fill());
         let sizes = Sizes::new(&[1], &[0], &self.planned.sink.format)?;

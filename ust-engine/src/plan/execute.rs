@@ -31,7 +31,7 @@ use crate::storage::{StoredElement, Tensor};
 
 /// How an assignment is planned.
 #[derive(Clone, Debug)]
-pub(crate) struct Options<'a> {
+pub(crate) struct Options {
     /// The format of the result; inferred if it is `None`.
     pub(crate) format: Option<Format>,
     pub(crate) backend: Backend,
@@ -40,7 +40,7 @@ pub(crate) struct Options<'a> {
     /// Whether the loops of a result in full add to what it holds.
     pub(crate) onto: bool,
     /// Options for stages that run during planning.
-    pub(crate) run: Run<'a>,
+    pub(crate) run: Run,
 }
 
 /// An assignment, planned and compiled for tensors of some formats.
@@ -83,7 +83,7 @@ impl Prepared {
     pub(crate) fn new(
         assignment: Assignment,
         operands: &[&Tensor],
-        options: &Options<'_>,
+        options: &Options,
     ) -> Result<(Self, Begun), Error> {
         let counts = options.format.as_ref().filter(|format| format.depends_on_entries());
         // Rows are collected in the order of dimensions, and then counted.
@@ -133,7 +133,7 @@ impl Prepared {
         stage: Stage,
         operands: &[&Tensor],
         begun: &mut Begun,
-        options: &Options<'_>,
+        options: &Options,
         last: bool,
     ) -> Result<(), Error> {
         let at = begun.results.len();
@@ -168,7 +168,7 @@ impl Prepared {
         stage: Stage,
         operands: &[&Tensor],
         begun: &mut Begun,
-        options: &Options<'_>,
+        options: &Options,
         last: bool,
     ) -> Result<(), Error> {
         let stage = self.numbered(stage, operands);
@@ -211,7 +211,7 @@ impl Prepared {
         &self,
         stage: &Stage,
         given: &Held<'_>,
-        options: &Options<'_>,
+        options: &Options,
         last: bool,
         backend: Backend,
     ) -> Result<Compiled, Error> {
@@ -285,7 +285,7 @@ impl Prepared {
     pub(crate) fn run(
         &self,
         operands: &[&Tensor],
-        how: Run<'_>,
+        how: Run,
         timing: Option<&mut Timing>,
         begun: Begun,
     ) -> Result<Tensor, Error> {
@@ -332,7 +332,7 @@ impl Prepared {
     pub(crate) fn run_into<T: StoredElement>(
         &self,
         operands: &[&Tensor],
-        how: Run<'_>,
+        how: Run,
         out: &mut [T],
         begun: Begun,
     ) -> Result<(), Error> {
@@ -440,7 +440,7 @@ fn run_on(
     compiled: &Compiled,
     given: Held<'_>,
     sizes: &Sizes,
-    how: Run<'_>,
+    how: Run,
     begin: impl FnOnce(),
 ) -> Result<Tensor, Error> {
     let shared = compiled.shared().map(|at| given[at].tensor().clone());

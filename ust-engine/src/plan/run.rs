@@ -181,12 +181,7 @@ impl Compiled {
     ///
     /// # Errors
     /// [`Error::TooLarge`] beyond the limit, [`Error::Cancelled`], and as [`Tensor::convert`].
-    pub(crate) fn run(
-        &self,
-        inputs: Inputs<'_>,
-        sizes: &Sizes,
-        how: Run<'_>,
-    ) -> Result<Tensor, Error> {
+    pub(crate) fn run(&self, inputs: Inputs<'_>, sizes: &Sizes, how: Run) -> Result<Tensor, Error> {
         if let (Some(along), [tensor]) = (&self.along, inputs.tensors) {
             return self.run_along(along, tensor, how);
         }
@@ -216,7 +211,7 @@ impl Compiled {
         &self,
         Inputs { tensors, shared }: Inputs<'_>,
         sizes: &Sizes,
-        how: Run<'_>,
+        how: Run,
     ) -> Result<Tensor, Error> {
         let shared = self.shared().map(|at| shared.unwrap_or(tensors[at]));
         if let Some(result) = self.called(tensors, shared, sizes, how) {
@@ -241,7 +236,7 @@ impl Compiled {
         tensors: &[&Tensor],
         shared: Option<&Tensor>,
         sizes: &Sizes,
-        how: Run<'_>,
+        how: Run,
     ) -> Option<Result<Tensor, Error>> {
         self.chosen.executable.call(&provider::Call {
             operands: tensors,
@@ -277,7 +272,7 @@ impl Compiled {
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        how: Run<'_>,
+        how: Run,
         out: &mut [T],
     ) -> Result<(), Error> {
         if out.is_empty() || self.combines_nothing(sizes) {
@@ -307,7 +302,7 @@ impl Compiled {
     }
 
     /// How the outermost loop is shared.
-    fn shares(&self, sizes: &Sizes, how: Run<'_>) -> Shares {
+    fn shares(&self, sizes: &Sizes, how: Run) -> Shares {
         // Rows with blocks of values cannot be combined afterwards.
         let blocks = self.planned.sink.format.tail() < self.planned.sink.levels.len();
         if self.splitter.is_none() || (self.is_around_all() && blocks) {
@@ -327,10 +322,10 @@ impl Compiled {
             true => how.threads,
             false => 1,
         };
-        let each = match how.cancel {
-            Some(_) => CANCEL_PARTS_PER_THREAD,
-            None if threads > 1 && collects && !self.is_around_all() => ROWS_PARTS_PER_THREAD,
-            None => 1,
+        let each = match how.cancels {
+            true => CANCEL_PARTS_PER_THREAD,
+            false if threads > 1 && collects && !self.is_around_all() => ROWS_PARTS_PER_THREAD,
+            false => 1,
         };
         Shares { threads, each }
     }
@@ -340,7 +335,7 @@ impl Compiled {
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        how: Run<'_>,
+        how: Run,
     ) -> Result<Option<Groups>, Error> {
         let Shares { threads, each } = self.shares(sizes, how);
         let Some(splitter) = self.splitter.as_ref().filter(|_| threads * each > 1) else {
@@ -490,13 +485,5 @@ fn described<'a>(
         other_widths: planned.other_widths,
         other_apart: planned.other_apart,
         onto: planned.onto,
-    }
-}
-
-/// An error if the run was cancelled.
-pub(super) fn stop(how: Run<'_>) -> Result<(), Error> {
-    match how.cancel.is_some_and(crate::expr::CancelToken::is_cancelled) {
-        true => Err(Error::Cancelled),
-        false => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! Requests to run a plan on tensors, for providers that keep data elsewhere than in arrays of this process.
 
 use ust_format::{Bound, Format};
+use ust_level_api::ir::cancel;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::{Dtype, IndexColumn, Scalar};
 
@@ -28,7 +29,7 @@ pub struct Call<'a> {
     pub(crate) format: &'a Format,
     pub(crate) rest: Scalar,
     pub(crate) fill: Scalar,
-    pub(crate) how: Run<'a>,
+    pub(crate) how: Run,
 }
 
 impl<'a> Call<'a> {
@@ -133,7 +134,7 @@ impl<'a> Call<'a> {
     /// Whether the caller has no use for the result any more: return [`Error::Cancelled`].
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.how.cancel.is_some_and(crate::expr::CancelToken::is_cancelled)
+        cancel::check().is_err()
     }
 
     /// The result, given its values at known positions.

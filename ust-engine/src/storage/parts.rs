@@ -10,6 +10,21 @@ use super::values::Values;
 use crate::error::Error;
 
 /// The arrays that a tensor is made of, apart from format and shape.
+///
+/// # Memory that others change
+/// [`Tensor::from_parts`] checks index arrays once, and loops rely on them from then on: many read an index twice, first to
+/// count and then to fill. So nobody may change them as long as a tensor has them:
+///
+/// | where the memory comes from | who sees to it |
+/// |---|---|
+/// | a `Vec`, an `Arc<[T]>` | Rust: safe code cannot change them |
+/// | [`Buffer::from_raw`](ust_level_api::Buffer::from_raw), an [`Owner`](ust_level_api::buffer::Owner) of your own | the caller, as its `# Safety` says |
+/// | files | they are read into memory of the process, and not mapped |
+/// | arrays that plug-ins assemble | they are copied before they are checked |
+///
+/// Where nobody can promise that, as for an array of another language whose other owner may write: copy it, with
+/// `Buffer::from(slice.to_vec())`, and give the copy. A copy that was changed halfway is checked like any other array.
+/// The same promise covers values, though no index is computed of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
     /// For each level, the arrays that its level type describes, in that order: for `compressed`

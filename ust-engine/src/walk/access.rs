@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 use ust_kernels::moving::kept::kept;
 use ust_level_api::column::column_kind;
@@ -159,7 +158,9 @@ impl Tensor {
         }
         let keep = self.has_padding().then(|| self.entry_mask());
         let rows = match &keep {
-            Some(mask) => mask.par_chunks(MASKED_VALUES).map(ones).sum(),
+            Some(mask) => {
+                parallel::map_items(mask.chunks(MASKED_VALUES), |_, mask| ones(mask)).iter().sum()
+            }
             None => self.nse(),
         };
         let keep = keep.map(IndexArray::from);

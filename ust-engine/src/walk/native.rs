@@ -6,14 +6,14 @@ use std::hash::{Hash, Hasher};
 #[cfg(feature = "jit")]
 use std::num::NonZeroUsize;
 #[cfg(feature = "jit")]
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::Arc;
 
 #[cfg(feature = "jit")]
 use lru::LruCache;
-#[cfg(feature = "jit")]
-use ust_kernels::pool::locked;
 use ust_level_api::ir::Function;
 use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
+#[cfg(feature = "jit")]
+use ust_level_api::ir::process::Guarded;
 
 use crate::error::Error;
 #[cfg(feature = "jit")]
@@ -45,8 +45,8 @@ enum Known {
 
 /// Machine code by function and options: conversions between the same formats need the same functions.
 #[cfg(feature = "jit")]
-static KNOWN: LazyLock<Mutex<LruCache<(Bytes, ust_jit::Options), Known>>> =
-    LazyLock::new(|| Mutex::new(LruCache::new(CAPACITY)));
+static KNOWN: Guarded<LruCache<(Bytes, ust_jit::Options), Known>> =
+    Guarded::inherited(|| LruCache::new(CAPACITY));
 
 /// All bytes that a value gives to a hasher. Values with equal bytes are equal: unlike a hash,
 /// there are no collisions.
@@ -77,7 +77,7 @@ impl Hasher for Bytes {
 /// Clears the cache of machine code, for measurements of the first call.
 pub(crate) fn forget() {
     #[cfg(feature = "jit")]
-    locked(&KNOWN).clear();
+    KNOWN.lock().clear();
 }
 
 impl Code {
@@ -103,17 +103,17 @@ impl Code {
             use ust_jit::{Kernel, Options};
             let options = Options { checked, strict: true };
             let key = (Bytes::of(function), options);
-            let known = locked(&KNOWN).get(&key).cloned();
+            let known = KNOWN.lock().get(&key).cloned();
             let asked = match known {
                 Some(Known::Compiled(kernel)) => return Ok(Self::Compiled(kernel)),
                 Some(Known::Asked(before)) => work.saturating_add(before),
                 None => work,
             };
             if asked < COMPILE_MIN_ENTRIES {
-                locked(&KNOWN).put(key, Known::Asked(asked));
+                KNOWN.lock().put(key, Known::Asked(asked));
             } else if let Ok(kernel) = Kernel::compile(function, &options) {
                 let kernel = Arc::new(kernel);
-                locked(&KNOWN).put(key, Known::Compiled(Arc::clone(&kernel)));
+                KNOWN.lock().put(key, Known::Compiled(Arc::clone(&kernel)));
                 return Ok(Self::Compiled(kernel));
             }
         }

@@ -6,11 +6,11 @@
 
 use std::mem;
 
-use rayon::prelude::*;
 use ust_format::{IndexExpr, LevelDomain};
 use ust_kernels::pool::{pays, threads};
 use ust_level_api::ir::idiom::Declared;
 use ust_level_api::ir::interp::{Memory, Param};
+use ust_level_api::ir::parallel;
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 
@@ -113,12 +113,13 @@ fn counts_to_starts(counts: &mut [u32], keys: usize, starts: &mut [u32]) -> u32 
     // Entries before the keys of each thread. A single thread needs no count.
     let counts: Vec<u32> = match parts.len() {
         0..=1 => vec![0],
-        _ => parts.par_iter().map(Keys::count).collect(),
+        _ => parallel::map(parts.len(), |at| parts[at].count()),
     };
     let before = counts.iter().scan(0, |all, count| Some(mem::replace(all, *all + count)));
     let before: Vec<u32> = before.collect();
-    let ends = parts.into_par_iter().zip(before).map(|(keys, before)| keys.begin(before));
-    ends.collect::<Vec<u32>>().last().copied().unwrap_or(0)
+    let parts = parts.into_iter().zip(before);
+    let ends = parallel::map_items(parts, |_, (keys, before)| keys.begin(before));
+    ends.last().copied().unwrap_or(0)
 }
 
 /// The consecutive keys that one thread handles.

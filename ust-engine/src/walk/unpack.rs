@@ -1,9 +1,9 @@
 //! Storage to columns of coordinates: the first step of a general conversion. A column has a row
 //! for each stored value that a walk visits.
 
-use rayon::prelude::*;
 use ust_format::IndexExpr;
 use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
+use ust_level_api::ir::parallel;
 use ust_level_api::ir::{ArrayId, BinOp, Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 
@@ -131,10 +131,9 @@ pub(crate) fn unpack_as(
         let counting = Unpacking::new(tensor, reach, &[], keep);
         let code = prepare(&counting.function, rows)?;
         let cut: Vec<[i64; 2]> = cuts.windows(2).map(|pair| [pair[0], pair[1]]).collect();
-        let found = cut
-            .par_iter()
-            .map(|piece| counting.run(&code, tensor, keep, &mut [], piece))
-            .collect::<Result<Vec<_>, Error>>()?;
+        let counted =
+            parallel::map(cut.len(), |at| counting.run(&code, tensor, keep, &mut [], &cut[at]));
+        let found = counted.into_iter().collect::<Result<Vec<_>, Error>>()?;
         // More rows than possible mean invalid arrays: then a single loop runs, and reports the error.
         if found.iter().sum::<usize>() <= rows {
             (counts, pieces) = (found, cut);
@@ -147,12 +146,10 @@ pub(crate) fn unpack_as(
     for column in &mut out {
         column.cut(&counts, &mut parts);
     }
-    let written = parts
-        .into_par_iter()
-        .zip(&pieces)
-        .map(|(mut out, piece)| unpacking.run(&code, tensor, keep, &mut out, piece))
-        .collect::<Result<Vec<_>, Error>>()?;
-    let written = written.into_iter().sum();
+    let written = parallel::map_items(parts.into_iter().zip(&pieces), |_, (mut out, piece)| {
+        unpacking.run(&code, tensor, keep, &mut out, piece)
+    });
+    let written = written.into_iter().sum::<Result<usize, Error>>()?;
     Ok(out.into_iter().map(|column| column.done(written)).collect())
 }
 

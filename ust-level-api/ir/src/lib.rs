@@ -43,6 +43,8 @@
 //! | [`index`] | arrays of positions and coordinates, 2 to 64 bits wide |
 //! | [`mod@column`] | columns of coordinates and positions, each in a narrow form |
 //! | [`parallel`] | parallel loops |
+//! | [`cancel`] | work that ends early |
+//! | [`process`] | threads and locks of processes that were forked |
 //! | [`elsewhere`] | columns in the memory of a device |
 //!
 //! *Invariant: nothing in this crate knows what a level is.*
@@ -50,6 +52,7 @@
 
 pub mod buffer;
 pub mod builder;
+pub mod cancel;
 pub mod column;
 pub mod elsewhere;
 mod error;
@@ -59,6 +62,7 @@ pub mod index;
 pub mod interp;
 pub mod parallel;
 pub mod print;
+pub mod process;
 pub mod scalar;
 pub mod schedule;
 #[cfg(any(test, feature = "testing"))]

@@ -24,6 +24,7 @@ use std::path::Path;
 
 use ust_level_api::Dtype;
 
+use super::polled::Polled;
 use super::{DenseArray, FileError, sink, source};
 pub(super) use data::{Content, Invalid, look_at, read_from, write_text_to};
 
@@ -36,7 +37,8 @@ pub(super) use data::{Content, Invalid, look_at, read_from, write_text_to};
 /// [`FileError::Unsupported`] for a dtype that is not in the table; [`FileError::Io`].
 pub fn read(path: &Path) -> Result<DenseArray, FileError> {
     let (file, bytes) = source::open(path)?;
-    let content = read_from(&mut BufReader::new(file), bytes).map_err(|e| e.at(path, None))?;
+    let content =
+        read_from(&mut Polled(BufReader::new(file)), bytes).map_err(|e| e.at(path, None))?;
     array(content).map_err(|e| e.at(path, None))
 }
 
@@ -73,7 +75,7 @@ fn array(content: Content) -> Result<DenseArray, Invalid> {
 /// NumPy. [`FileError::Io`].
 pub fn write(path: &Path, array: &DenseArray) -> Result<(), FileError> {
     check(array).map_err(|reason| FileError::unsupported(path, reason))?;
-    sink::write(path, |out| write_to(out, array))
+    sink::write(path, |out| write_to(&mut Polled(out), array))
 }
 
 /// As [`write`](fn@write), to any stream.

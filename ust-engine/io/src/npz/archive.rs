@@ -10,6 +10,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::super::npy::{self, Content};
+use super::super::polled::Polled;
 use super::super::{DenseArray, FileError, ReadOptions};
 
 /// The most bytes that one byte of deflated data can unpack to, rounded up.
@@ -122,7 +123,7 @@ pub(super) fn read(
             );
             FileError::unsupported(path, reason)
         })?;
-        let mut content = (&mut file).take(declared);
+        let mut content = Polled((&mut file).take(declared));
         let member = npy::read_from(&mut content, declared).map_err(|e| e.at(path, Some(name)))?;
         // The checksum is verified when reading reaches the end.
         let end = file.read(&mut [0]).map_err(|e| npy::Invalid::Io(e).at(path, Some(name)))?;
@@ -232,7 +233,7 @@ pub(super) fn write(out: impl Write + Seek, members: &Members) -> io::Result<()>
             .large_file(bytes.saturating_add(1 << 20) > u64::from(u32::MAX));
         zip.start_file(format!("{name}.npy"), options)?;
         match member {
-            Member::Array(array) => npy::write_to(&mut zip, array)?,
+            Member::Array(array) => npy::write_to(&mut Polled(&mut zip), array)?,
             Member::Text(text) => npy::write_text_to(&mut zip, text)?,
         }
     }

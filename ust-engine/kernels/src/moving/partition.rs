@@ -1,8 +1,9 @@
 //! A partition of entries into buckets by the high bits of their keys: the place of each entry.
 
 use bytemuck::Zeroable;
-use rayon::prelude::*;
 use ust_ir::buffer::Plain;
+use ust_ir::cancel::poll;
+use ust_ir::parallel;
 
 use crate::pool::threads;
 use crate::tuning::{
@@ -65,19 +66,16 @@ impl Partition {
     pub(super) fn new<K: Key>(keys: &[K], shift: u32, buckets: usize) -> Self {
         let n = keys.len();
         let chunk = n.div_ceil(threads(n)).max(PARTITION_BLOCK);
-        let mut next: Vec<Vec<usize>> = keys
-            .par_chunks(chunk)
-            .map(|keys| {
-                if buckets == 1 {
-                    return vec![keys.len()];
-                }
-                let mut counts = vec![0; buckets];
-                for &key in keys {
-                    counts[(key.into() >> shift) as usize] += 1;
-                }
-                counts
-            })
-            .collect();
+        let mut next: Vec<Vec<usize>> = parallel::map_items(keys.chunks(chunk), |_, keys| {
+            if buckets == 1 {
+                return vec![keys.len()];
+            }
+            let mut counts = vec![0; buckets];
+            for &key in keys {
+                counts[(key.into() >> shift) as usize] += 1;
+            }
+            counts
+        });
         // Counts become first places: within a bucket, in the order of the chunks.
         let mut ends = vec![0; buckets];
         let mut place = 0;
@@ -94,24 +92,23 @@ impl Partition {
     /// and the places of the entries in it. The keys are those given to [`Partition::new`].
     pub(super) fn run<K: Key>(&mut self, keys: &[K], put: &(impl Fn(usize, &[usize]) + Sync)) {
         let Self { shift, chunk, next, .. } = self;
-        next.par_iter_mut().zip(keys.par_chunks(*chunk)).enumerate().for_each(
-            |(number, (next, keys))| {
-                let mut places = [0; PARTITION_BLOCK];
-                for (block, keys) in keys.chunks(PARTITION_BLOCK).enumerate() {
-                    let places = &mut places[..keys.len()];
-                    if let [next] = &mut next[..] {
-                        places.iter_mut().zip(*next..).for_each(|(to, place)| *to = place);
-                        *next += keys.len();
-                        put(number * *chunk + block * PARTITION_BLOCK, places);
-                        continue;
-                    }
-                    for (place, &key) in places.iter_mut().zip(keys) {
-                        let slot = &mut next[(key.into() >> *shift) as usize];
-                        (*place, *slot) = (*slot, *slot + 1);
-                    }
+        parallel::items(next.iter_mut().zip(keys.chunks(*chunk)), |number, (next, keys)| {
+            let mut places = [0; PARTITION_BLOCK];
+            for (block, keys) in keys.chunks(PARTITION_BLOCK).enumerate() {
+                poll();
+                let places = &mut places[..keys.len()];
+                if let [next] = &mut next[..] {
+                    places.iter_mut().zip(*next..).for_each(|(to, place)| *to = place);
+                    *next += keys.len();
                     put(number * *chunk + block * PARTITION_BLOCK, places);
+                    continue;
                 }
-            },
-        );
+                for (place, &key) in places.iter_mut().zip(keys) {
+                    let slot = &mut next[(key.into() >> *shift) as usize];
+                    (*place, *slot) = (*slot, *slot + 1);
+                }
+                put(number * *chunk + block * PARTITION_BLOCK, places);
+            }
+        });
     }
 }

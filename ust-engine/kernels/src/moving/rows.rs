@@ -8,8 +8,8 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
 use ust_ir::Buffer;
+use ust_ir::parallel;
 
 use super::lanes::{Lane, with_width};
 use super::partition::{Partition, shift_for_buckets};
@@ -83,24 +83,28 @@ fn sorted<W: Copy>(row: Buffer<u32>, rows: usize, second: Buffer<u32>, values: &
         (from, rest) = (end, others);
     }
     let most = at_a_time(jobs.len());
-    let jobs = jobs.into_par_iter().with_max_len(most);
-    jobs.for_each_init(Scratch::default, |scratch, (first, starts, column)| {
-        // SAFETY: all entries of this bucket were written above.
-        let entries =
-            unsafe { std::slice::from_raw_parts(moved.entries().add(first), column.len()) };
-        let mask = each as u32 - 1;
-        let of = |at: usize| (entries[at].row & mask, entries[at].second);
-        let soon = |at: usize| prefetch_ahead(&entries[at]);
-        if scratch.order(column.len(), of, soon, starts) {
-            distinct.store(false, Ordering::Relaxed);
-        }
-        starts.iter_mut().for_each(|start| *start += first as u32);
-        for (at, (to, &pair)) in column.iter_mut().zip(&scratch.sorted).enumerate() {
-            *to = (pair >> 32) as u32;
-            // SAFETY: the order is a permutation of the bucket, which no other thread accesses.
-            unsafe { values.write(first + at, entries[pair as u32 as usize].value) };
-        }
-    });
+    parallel::items_with(
+        1..=most,
+        jobs,
+        Scratch::default,
+        |scratch, _, (first, starts, column)| {
+            // SAFETY: all entries of this bucket were written above.
+            let entries =
+                unsafe { std::slice::from_raw_parts(moved.entries().add(first), column.len()) };
+            let mask = each as u32 - 1;
+            let of = |at: usize| (entries[at].row & mask, entries[at].second);
+            let soon = |at: usize| prefetch_ahead(&entries[at]);
+            if scratch.order(column.len(), of, soon, starts) {
+                distinct.store(false, Ordering::Relaxed);
+            }
+            starts.iter_mut().for_each(|start| *start += first as u32);
+            for (at, (to, &pair)) in column.iter_mut().zip(&scratch.sorted).enumerate() {
+                *to = (pair >> 32) as u32;
+                // SAFETY: the order is a permutation of the bucket, which no other thread accesses.
+                unsafe { values.write(first + at, entries[pair as u32 as usize].value) };
+            }
+        },
+    );
     Rows { starts, second: column, distinct: distinct.into_inner() }
 }
 

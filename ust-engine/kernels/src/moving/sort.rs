@@ -5,8 +5,8 @@
 //! each time within few open cache lines. Both passes are parallel; the result does not depend on the
 //! threads.
 
-use rayon::prelude::*;
 use ust_ir::Buffer;
+use ust_ir::parallel;
 
 use super::lanes::Lane;
 use super::partition::{Key, Partition, shift_for};
@@ -28,25 +28,22 @@ pub fn sort<K: Key>(keys: &[K], range: u64, sorted: &mut [K], lanes: &[Lane<'_>]
     }
     let keyed = Lane::new(keys, sorted);
     let (keyed, mask) = (&keyed, (1_u64 << shift) - 1);
-    (0..buckets).into_par_iter().with_max_len(at_a_time(buckets)).for_each_init(
-        Scratch::default,
-        |scratch, bucket| {
-            let range = if bucket == 0 { 0 } else { ends[bucket - 1] }..ends[bucket];
-            if range.len() < 2 {
-                return;
-            }
-            // SAFETY: the range is a bucket, which no other thread accesses.
-            let keys = unsafe { keyed.written::<K>(range.clone()) };
-            let low = |at: usize| keys[at].into() & mask;
-            if !scratch.order(range.len(), shift, low) {
-                return;
-            }
-            for lane in lanes.iter().chain([keyed]) {
-                // SAFETY: as above; the order is a permutation of the range.
-                unsafe { lane.permute(range.clone(), &scratch.dest, &mut scratch.copy) };
-            }
-        },
-    );
+    parallel::each_with(buckets, 1..=at_a_time(buckets), Scratch::default, |scratch, bucket| {
+        let range = if bucket == 0 { 0 } else { ends[bucket - 1] }..ends[bucket];
+        if range.len() < 2 {
+            return;
+        }
+        // SAFETY: the range is a bucket, which no other thread accesses.
+        let keys = unsafe { keyed.written::<K>(range.clone()) };
+        let low = |at: usize| keys[at].into() & mask;
+        if !scratch.order(range.len(), shift, low) {
+            return;
+        }
+        for lane in lanes.iter().chain([keyed]) {
+            // SAFETY: as above; the order is a permutation of the range.
+            unsafe { lane.permute(range.clone(), &scratch.dest, &mut scratch.copy) };
+        }
+    });
 }
 
 /// Sorts lanes in place that are already in buckets `key >> shift`, stably. `ends` are the ends of the
@@ -69,10 +66,11 @@ pub fn sort_buckets(
     let mut starts = Buffer::<u32>::unspecified(range + 1);
     let slots = starts.make_mut();
     slots[range] = n as u32;
-    let most = at_a_time(ends.len());
-    slots[..range].par_chunks_mut(each).enumerate().with_max_len(most).for_each_init(
+    parallel::items_with(
+        1..=at_a_time(ends.len()),
+        slots[..range].chunks_mut(each),
         Scratch::default,
-        |scratch, (bucket, starts)| {
+        |scratch, bucket, starts| {
             let first = if bucket == 0 { 0 } else { ends[bucket - 1] };
             let range = first as usize..ends[bucket] as usize;
             let of = |key: u32| key as usize & (each - 1);
@@ -99,6 +97,9 @@ pub fn sort_buckets(
     starts
 }
 
+/// Segments that one thread sorts at a time.
+const SEGMENTS: usize = 64;
+
 /// Sorts each segment of the lanes by its keys, stably. `segments` are the ends of the segments, the
 /// last of them the length. All keys are below `range`.
 ///
@@ -113,14 +114,18 @@ pub fn sort_segments(
     let n = segments.last().copied().unwrap_or(0);
     assert!(lanes.iter().all(|lane| lane.len() == n) && segments.is_sorted(), "whole segments");
     let bits = 64 - range.saturating_sub(1).leading_zeros();
-    segments.par_iter().enumerate().with_min_len(64).for_each_init(
+    parallel::each_with(
+        segments.len().div_ceil(SEGMENTS),
+        1..=usize::MAX,
         Scratch::default,
-        |scratch, (at, &end)| {
-            let range = if at == 0 { 0 } else { segments[at - 1] }..end;
-            let moved = scratch.order(range.len(), bits, |offset| key(range.start + offset));
-            for lane in lanes {
-                // SAFETY: segments do not overlap; the order is a permutation of one.
-                unsafe { lane.place(range.clone(), moved.then_some(&scratch.dest)) };
+        |scratch, block| {
+            for at in block * SEGMENTS..segments.len().min((block + 1) * SEGMENTS) {
+                let range = if at == 0 { 0 } else { segments[at - 1] }..segments[at];
+                let moved = scratch.order(range.len(), bits, |offset| key(range.start + offset));
+                for lane in lanes {
+                    // SAFETY: segments do not overlap; the order is a permutation of one.
+                    unsafe { lane.place(range.clone(), moved.then_some(&scratch.dest)) };
+                }
             }
         },
     );

@@ -4,12 +4,12 @@
 //! kernels again and again. OpenMP's threads poll in the same manner, for longer.
 
 use std::hint::spin_loop;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Instant;
 use std::{iter, thread};
 
 use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
+use ust_ir::cancel::{self, ASKS};
 
 use crate::tuning::{CALLER_POLLS, CREW_AWAKE, PAUSES_PER_POLL, POLLS_PER_YIELD};
 
@@ -23,15 +23,19 @@ pub(super) struct Crew {
     until: AtomicU64,
 }
 
-impl Crew {
-    /// The crew: one thread less than the global pool, as the caller works too. `None` where it would have
-    /// no thread.
-    pub(super) fn get() -> Option<&'static Self> {
-        static CREW: OnceLock<Option<Crew>> = OnceLock::new();
-        CREW.get_or_init(|| Self::new(rayon::current_num_threads() - 1)).as_ref()
-    }
+/// Counts a job as done, also when it panicked.
+struct Done<'a>(&'a AtomicUsize);
 
-    fn new(threads: usize) -> Option<Self> {
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Crew {
+    /// A crew of so many threads: one less than the global pool has, as the caller works too. `None` where it would
+    /// have no thread.
+    pub(super) fn new(threads: usize) -> Option<Self> {
         let pool = ThreadPoolBuilder::new().num_threads(threads);
         let pool = if threads > 0 { pool.build().ok()? } else { return None };
         let (awake, until) = (AtomicUsize::new(0), AtomicU64::new(0));
@@ -40,17 +44,17 @@ impl Crew {
 
     /// Runs jobs `0..count`: job 0 on the caller's thread and the others on the crew's threads, which then
     /// stay awake. When job 0 is done, the caller runs the jobs that no thread has begun: the crew may have
-    /// no core of its own.
-    pub(super) fn share(&'static self, count: usize, run: &(dyn Fn(usize) + Sync)) {
+    /// no core of its own. While it waits, it may have to ask whether the work shall go on.
+    pub(super) fn share(&'static self, count: usize, run: &(dyn Fn(usize) + Sync), asks: bool) {
         let (left, begun) = (&AtomicUsize::new(count - 1), &AtomicUsize::new(1));
         let next = || Some(begun.fetch_add(1, Relaxed)).filter(|&at| at < count);
         let next = &next;
         self.pool.in_place_scope(|scope| {
             for _ in 1..count {
                 scope.spawn(move |_| {
+                    let _done = Done(left);
                     next().into_iter().for_each(run);
                     self.stay();
-                    left.fetch_sub(1, Relaxed);
                 });
             }
             run(0);
@@ -58,6 +62,10 @@ impl Crew {
             // The end of the scope waits for all jobs, asleep: polling first saves the time to wake up.
             for poll in (1..=CALLER_POLLS).take_while(|_| left.load(Relaxed) > 0) {
                 if poll % POLLS_PER_YIELD == 0 { thread::yield_now() } else { spin_loop() }
+            }
+            while asks && left.load(Relaxed) > 0 {
+                thread::sleep(ASKS / 10);
+                cancel::poll();
             }
         });
     }
@@ -120,9 +128,13 @@ mod tests {
         let crew = crew(2);
         let done = AtomicUsize::new(0);
         for _ in 0..1000 {
-            crew.share(4, &|n| {
-                done.fetch_add(1 << n, Relaxed);
-            });
+            crew.share(
+                4,
+                &|n| {
+                    done.fetch_add(1 << n, Relaxed);
+                },
+                false,
+            );
         }
         assert_eq!(done.into_inner(), 15_000);
         let deadline = Instant::now() + Duration::from_secs(60);
@@ -148,14 +160,18 @@ mod tests {
         let (met, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let deadline = Instant::now() + Duration::from_secs(60);
         // The thread of the second job waits for the last job, so another thread must run that.
-        crew.share(4, &|n| {
-            done.fetch_add(1 << n, Relaxed);
-            met.fetch_add(n % 2, Relaxed);
-            while n % 2 == 1 && met.load(Relaxed) < 2 {
-                assert!(Instant::now() < deadline, "a job waits for a thread that is busy");
-                thread::yield_now();
-            }
-        });
+        crew.share(
+            4,
+            &|n| {
+                done.fetch_add(1 << n, Relaxed);
+                met.fetch_add(n % 2, Relaxed);
+                while n % 2 == 1 && met.load(Relaxed) < 2 {
+                    assert!(Instant::now() < deadline, "a job waits for a thread that is busy");
+                    thread::yield_now();
+                }
+            },
+            false,
+        );
         assert_eq!(done.into_inner(), 0b1111);
     }
 
@@ -164,7 +180,7 @@ mod tests {
         let crew = crew(2);
         let run = |n| assert_ne!(n, 2, "the third job");
         let share = |count| {
-            let share = AssertUnwindSafe(|| crew.share(count, &run));
+            let share = AssertUnwindSafe(|| crew.share(count, &run, false));
             std::panic::catch_unwind(share).is_ok()
         };
         assert_eq!((share(3), share(2)), (false, true));

@@ -5,7 +5,6 @@
 //! The coordinates at the levels between them and the block are combined to one number, the key: it
 //! identifies a block within its segment.
 
-use rayon::prelude::*;
 use ust_format::{Bound, LevelDomain};
 use ust_level_api::ir::parallel;
 use ust_level_api::{Buffer, IndexColumn};
@@ -305,17 +304,16 @@ fn by_segment(starts: &[usize], range: usize, keys: &[u32]) -> (IndexColumn, Seg
         work.push((*job, mine, end));
         slots = others;
     }
-    let parts: Vec<SegmentBlocks> = work
-        .into_par_iter()
-        .map_init(
-            || BlockTable::new(range),
-            |table, (starts, of, end)| {
-                let base = starts[0];
-                let starts: Vec<usize> = starts.iter().map(|start| start - base).collect();
-                table.segments(&starts, &keys[base..end], of)
-            },
-        )
-        .collect();
+    let parts: Vec<SegmentBlocks> = parallel::map_items_with(
+        1,
+        work,
+        || BlockTable::new(range),
+        |table, _, (starts, of, end)| {
+            let base = starts[0];
+            let starts: Vec<usize> = starts.iter().map(|start| start - base).collect();
+            table.segments(&starts, &keys[base..end], of)
+        },
+    );
     // Each job numbers its blocks from 0. The blocks of the jobs before are added.
     let mut all = SegmentBlocks::default();
     let mut slots = of.make_mut();

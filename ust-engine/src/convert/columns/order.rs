@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use ust_level_api::column::IndexRead;
+use ust_level_api::ir::parallel::entered;
 use ust_level_api::{Buffer, IndexColumn, with_column};
 
 use crate::tuning::COMPARED_ENTRIES;
@@ -81,10 +82,12 @@ pub(super) fn ascent(columns: &[&IndexColumn]) -> Option<Ascent> {
         [Some(Ascent::Strict), Some(Ascent::Weak), None][(most + 1) as usize]
     };
     let both = |a: Ascent, b: Ascent| if a == b { a } else { Ascent::Weak };
-    blocks(first.len())
-        .map_init(Vec::new, of_block)
-        .try_fold(|| Ascent::Strict, |all, block| Some(both(all, block?)))
-        .try_reduce(|| Ascent::Strict, |a, b| Some(both(a, b)))
+    entered(|| {
+        blocks(first.len())
+            .map_init(Vec::new, of_block)
+            .try_fold(|| Ascent::Strict, |all, block| Some(both(all, block?)))
+            .try_reduce(|| Ascent::Strict, |a, b| Some(both(a, b)))
+    })
 }
 
 /// As [`ascent`], of columns of 32 bits, in a range that does not contain entry 0.
@@ -116,13 +119,11 @@ pub(super) fn first_equal(columns: &[&IndexColumn], n: usize) -> Option<usize> {
     if columns.is_empty() {
         return (n > 1).then_some(1);
     }
-    blocks(n)
-        .map_init(Vec::new, |order, range| {
-            compare(columns, range.clone(), order);
-            order.iter().position(|&order| order == 0).map(|at| range.start + at)
-        })
-        .find_first(Option::is_some)
-        .flatten()
+    let find = |order: &mut Vec<i8>, range: Range<usize>| {
+        compare(columns, range.clone(), order);
+        order.iter().position(|&order| order == 0).map(|at| range.start + at)
+    };
+    entered(|| blocks(n).map_init(Vec::new, find).find_first(Option::is_some)).flatten()
 }
 
 /// The entries that differ from their predecessor in some column, and entry 0: the first entry of
@@ -134,13 +135,12 @@ pub(super) fn run_starts(columns: &[&IndexColumn], n: usize) -> Vec<usize> {
     if columns.is_empty() {
         return vec![0];
     }
-    let parts: Vec<Vec<usize>> = blocks(n)
-        .map_init(Vec::new, |order, range| {
-            compare(columns, range.clone(), order);
-            let differ = order.iter().enumerate().filter(|(_, order)| **order != 0);
-            differ.map(|(at, _)| range.start + at).collect()
-        })
-        .collect();
+    let starts = |order: &mut Vec<i8>, range: Range<usize>| {
+        compare(columns, range.clone(), order);
+        let differ = order.iter().enumerate().filter(|(_, order)| **order != 0);
+        differ.map(|(at, _)| range.start + at).collect()
+    };
+    let parts: Vec<Vec<usize>> = entered(|| blocks(n).map_init(Vec::new, starts).collect());
     let mut run_starts = Vec::with_capacity(1 + parts.iter().map(Vec::len).sum::<usize>());
     run_starts.push(0);
     run_starts.extend(parts.into_iter().flatten());

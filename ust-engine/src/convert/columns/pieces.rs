@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use rayon::prelude::*;
 use ust_format::{Bound, Format, IndexExpr, LevelDomain};
 use ust_kernels::pool::threads;
 use ust_level_api::column::IndexRead;
@@ -267,26 +266,22 @@ fn gathered(
 ) -> Result<Option<Tensor>, Error> {
     let (n, tail) = (values.len(), bound.format().tail());
     let (block, min_pieces) = (block_of(bound)?, min_pieces(n));
-    let counts = (0..pieces.len())
-        .into_par_iter()
-        .with_min_len(min_pieces)
-        .map(|at| pieces.values(at))
-        .collect::<Result<Vec<_>, Error>>()?;
+    let counts =
+        parallel::map_items_with(min_pieces, 0..pieces.len(), || (), |(), _, at| pieces.values(at));
+    let counts = counts.into_iter().collect::<Result<Vec<_>, Error>>()?;
     let most = counts.iter().copied().max().unwrap_or(0) as u64;
     if counts.iter().sum::<usize>() != n || most * block > u64::from(u32::MAX) {
         return Ok(None);
     }
     // The position of each value within the blocks of its piece.
     let mut places = Buffer::<u32>::unspecified(n);
-    let found = parts(places.make_mut(), &counts)
-        .into_par_iter()
-        .with_min_len(min_pieces)
-        .enumerate()
-        .map_init(
-            || BlockTable::new(range),
-            |table, (at, (first, places))| pieces.grouped(at, first, places, table),
-        )
-        .collect::<Result<Vec<Piece>, Error>>()?;
+    let found = parallel::map_items_with(
+        min_pieces,
+        parts(places.make_mut(), &counts),
+        || BlockTable::new(range),
+        |table, at, (first, places)| pieces.grouped(at, first, places, table),
+    );
+    let found = found.into_iter().collect::<Result<Vec<Piece>, Error>>()?;
     let blocks = found.iter().map(|piece| piece.blocks).sum();
     let columns = (0..tail).map(|level| joined(&found, level)).collect();
     let made = levels(bound, columns, blocks, (true, None), (memory_limit, false))?;

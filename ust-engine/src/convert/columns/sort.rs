@@ -158,13 +158,11 @@ impl Table {
     /// Sorts by comparing columns, where keys do not fit 62 bits.
     fn sort_by_comparison(&mut self, columns: &[IndexColumn]) {
         let mut order: Vec<usize> = (0..self.len()).collect();
-        order.par_sort_by(|&a, &b| {
-            columns
-                .iter()
-                .map(|column| column.at(a).cmp(&column.at(b)))
-                .find(|order| order.is_ne())
-                .unwrap_or(std::cmp::Ordering::Equal)
-        });
+        let compare = |&a: &usize, &b: &usize| {
+            let orders = columns.iter().map(|column| column.at(a).cmp(&column.at(b)));
+            orders.into_iter().find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+        };
+        parallel::entered(|| order.par_sort_by(compare));
         self.keep(&order);
     }
 

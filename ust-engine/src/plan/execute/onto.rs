@@ -32,7 +32,7 @@ impl Prepared {
     pub(crate) fn run_onto<T: StoredElement>(
         &self,
         operands: &[&Tensor],
-        how: Run<'_>,
+        how: Run,
         out: &mut [T],
         begun: Begun,
     ) -> Result<(), Error> {
@@ -61,7 +61,7 @@ impl Prepared {
     pub(crate) fn add_to(
         &self,
         operands: &[&Tensor],
-        how: Run<'_>,
+        how: Run,
         target: &mut Tensor,
         begun: Begun,
     ) -> Result<(), Error> {

@@ -115,11 +115,7 @@ pub(super) fn refs<'t>(tensors: &'t [Operand<'_>]) -> SmallVec<[&'t Tensor; 4]> 
 
 /// The tensors that the loops run on, after the plan's conversions, and the options for the loops: with the
 /// memory that is left.
-fn converted<'a, 'r>(
-    planned: &Planned,
-    tensors: Held<'a>,
-    how: Run<'r>,
-) -> Result<(Held<'a>, Run<'r>), Error> {
+fn converted<'a>(planned: &Planned, tensors: Held<'a>, how: Run) -> Result<(Held<'a>, Run), Error> {
     let mut left = how.limit;
     let each = tensors.into_iter().zip(&planned.conversions);
     let all = each.map(|(given, conversion)| {
@@ -167,11 +163,11 @@ pub(super) fn are_ready<'a>(
 }
 
 /// The tensors that the loops of a stage run on, from those of its accesses, and the options for the loops.
-pub(super) fn ready_for<'a, 'r>(
+pub(super) fn ready_for<'a>(
     compiled: &Compiled,
     given: Held<'a>,
-    how: Run<'r>,
-) -> Result<(Held<'a>, Run<'r>), Error> {
+    how: Run,
+) -> Result<(Held<'a>, Run), Error> {
     if !compiled.takes_given() {
         return converted(&compiled.planned, given, how);
     }

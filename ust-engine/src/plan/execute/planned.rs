@@ -17,7 +17,7 @@ pub(super) fn plan(
     assignment: &Assignment,
     stage: &Stage,
     given: &Held<'_>,
-    options: &Options<'_>,
+    options: &Options,
     last: bool,
 ) -> Result<Vec<Candidate>, Error> {
     let tensors: &[&Tensor] = &refs(given);

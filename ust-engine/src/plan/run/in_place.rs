@@ -5,10 +5,11 @@ use std::iter;
 
 use ust_format::Bound;
 use ust_kernels::pool::apart;
+use ust_level_api::ir::cancel;
 use ust_level_api::ir::interp::Param;
 use ust_level_api::with_dtype;
 
-use super::{Compiled, Parts, stop};
+use super::{Compiled, Parts};
 use crate::error::Error;
 use crate::expr::control::Run;
 use crate::plan::frame::{Params, Sizes};
@@ -22,7 +23,7 @@ impl Compiled {
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        how: Run<'_>,
+        how: Run,
     ) -> Result<Tensor, Error> {
         let length = self.length(&sizes.bound, how)?;
         let groups = self.groups(tensors, sizes, how)?;
@@ -31,7 +32,7 @@ impl Compiled {
     }
 
     /// Number of elements of a result that is stored in full.
-    pub(super) fn length(&self, bound: &Bound, how: Run<'_>) -> Result<usize, Error> {
+    pub(super) fn length(&self, bound: &Bound, how: Run) -> Result<usize, Error> {
         let mut each = bound.levels().iter().map(|level| level.size);
         let length = each.try_fold(1_u64, u64::checked_mul);
         let bytes = length.and_then(|n| n.checked_mul(self.planned.rest.dtype().bytes() as u64));
@@ -56,7 +57,7 @@ impl Compiled {
         tensors: &[&Tensor],
         levels: &Tensor,
         sizes: &Sizes,
-        how: Run<'_>,
+        how: Run,
     ) -> Result<Tensor, Error> {
         let groups = self.groups(tensors, sizes, how)?;
         let length = levels.nse();
@@ -71,7 +72,7 @@ impl Compiled {
         length: usize,
         sizes: &Sizes,
         groups: Option<&[Parts]>,
-        how: Run<'_>,
+        how: Run,
     ) -> Result<Values, Error> {
         let rest = self.planned.rest;
         // Fresh memory that is read before it is written causes two page faults for each page.
@@ -106,7 +107,7 @@ impl Compiled {
         tensors: &[&Tensor],
         sizes: &Sizes,
         groups: Option<&[Parts]>,
-        how: Run<'_>,
+        how: Run,
         out: &mut [T],
     ) -> Result<(), Error> {
         let (each, budget) = (size_of_val(out) as u64, Budget::new(how.limit));
@@ -116,7 +117,7 @@ impl Compiled {
             self.keeps_apart() || budget.take_all(each.saturating_mul(groups.len() as u64 - 1))
         };
         let Some(groups) = groups.filter(fits) else {
-            stop(how)?;
+            cancel::check()?;
             let params = || self.params(tensors, sizes, self.whole(), 0);
             let own;
             let params = match self.depends_on_entries() {
@@ -133,7 +134,7 @@ impl Compiled {
         let params = |part: (i64, i64), region| self.params(tensors, sizes, part, region);
         let executable = &self.chosen.executable;
         if let Some(shared) = self.long_rows(tensors, sizes, groups, how)?
-            && shared.fill(tensors, sizes, how, (&mut *out, &budget))?
+            && shared.fill(tensors, sizes, (&mut *out, &budget))?
         {
             return Ok(());
         }
@@ -146,13 +147,13 @@ impl Compiled {
                 each.iter().map(|group| group.iter().map(|one| &one[..]).collect()).collect();
             let mut tables = self.tables(tensors, &budget, groups.len())?;
             let mut memory = self.bindings(tensors, T::memory_mut(out), &mut tables);
-            return executable.run_apart(&each, &mut memory, &|| stop(how));
+            return executable.run_apart(&each, &mut memory, &|| Ok(cancel::check()?));
         }
         let several = |parts: &[(i64, i64)], out: &mut [T]| -> Result<(), Error> {
             let mut tables = self.tables(tensors, &budget, 1)?;
             let mut memory = self.bindings(tensors, T::memory_mut(out), &mut tables);
             parts.iter().try_for_each(|&part| {
-                stop(how)?;
+                cancel::check()?;
                 executable.run(&params(part, 0), &mut memory)
             })
         };

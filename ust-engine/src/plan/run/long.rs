@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use ust_kernels::pool::locked;
 use ust_level_api::Dtype;
+use ust_level_api::ir::cancel;
 use ust_level_api::ir::interp::{Memory, Param, Program};
 
-use super::{Bindings, Compiled, Parts, stop};
+use super::{Bindings, Compiled, Parts};
 use crate::error::Error;
 use crate::expr::control::Run;
 use crate::plan::frame::{Params, Sizes};
@@ -199,7 +200,7 @@ impl Compiled {
         tensors: &[&Tensor],
         sizes: &Sizes,
         groups: &[Parts],
-        how: Run<'_>,
+        how: Run,
     ) -> Result<Option<Shared<'_>>, Error> {
         let range = match (
             groups.first().and_then(|first| first.first()),
@@ -210,7 +211,7 @@ impl Compiled {
         };
         // Sums of half precision would be rounded more than once.
         let is_half = matches!(self.planned.rest.dtype(), Dtype::F16 | Dtype::Bf16);
-        if groups.len() < 2 || how.cancel.is_some() || self.strict || self.planned.onto || is_half {
+        if groups.len() < 2 || how.cancels || self.strict || self.planned.onto || is_half {
             return Ok(None);
         }
         let Some(long) = self.long.get_or_init(|| self.make_long()) else { return Ok(None) };
@@ -307,7 +308,6 @@ impl Shared<'_> {
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        how: Run<'_>,
         (out, budget): (&mut [T], &Budget),
     ) -> Result<bool, Error> {
         let Self { compiled, long, code, cuts } = self;
@@ -320,7 +320,7 @@ impl Shared<'_> {
         let (mut rows, mut bounds) = (cuts.rows.clone(), cuts.bounds.clone());
         let mut sums = Values::unspecified(T::DTYPE, count);
         let mut tables = compiled.tables(tensors, budget, 1)?;
-        let check = || stop(how);
+        let check = || Ok(cancel::check()?);
         let each = |groups: &[Vec<(i64, i64)>]| -> Vec<Vec<Params>> {
             groups.iter().map(|parts| parts.iter().map(|&part| params(part)).collect()).collect()
         };

@@ -35,7 +35,7 @@ impl Compiled {
         &self,
         tensors: &[&Tensor],
         sizes: &Sizes,
-        how: Run<'_>,
+        how: Run,
         out: &mut [T],
     ) -> Result<(), Error> {
         if out.is_empty() || self.combines_nothing(sizes) {

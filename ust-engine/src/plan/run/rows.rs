@@ -5,14 +5,15 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::{iter, mem};
 
-use rayon::prelude::*;
 use ust_format::Bound;
 use ust_kernels::pool::{locked, within};
+use ust_level_api::ir::cancel;
 use ust_level_api::ir::interp::{GrowValues, Growable, Memory, RunError};
+use ust_level_api::ir::parallel;
 
 use super::places::{Found, Places};
 use super::starts::{Starts, StartsOf};
-use super::{Bindings, Compiled, Shares, stop};
+use super::{Bindings, Compiled, Shares};
 use crate::error::Error;
 use crate::expr::control::Run;
 use crate::expr::operator::Operator;
@@ -33,7 +34,7 @@ struct Collecting<'a> {
     compiled: &'a Compiled,
     tensors: &'a [&'a Tensor],
     sizes: &'a Sizes,
-    how: Run<'a>,
+    how: Run,
     /// Number of values of a row.
     block: usize,
     /// Bytes of a row.
@@ -141,7 +142,8 @@ impl<'a> Collecting<'a> {
                 }
             }
         };
-        let found = (0..threads).into_par_iter().map(thread).collect::<Result<Vec<_>, Error>>()?;
+        let found = parallel::map(threads, thread);
+        let found = found.into_iter().collect::<Result<Vec<_>, Error>>()?;
         let mut found: Vec<Found<'_>> = found.into_iter().flatten().collect();
         found.sort_by_key(|found| found.at);
         found.retain_mut(|found| !found.put(&places));
@@ -175,7 +177,7 @@ impl Collector<'_> {
             memory.push(Memory::indices_mut(&mut row.list[..]));
         }
         memory.extend(self.tables.memory());
-        stop(how)?;
+        cancel::check()?;
         compiled.chosen.executable.run(&params, &mut memory).map_err(|error| match error {
             Error::Run(RunError::OutOfMemory { .. }) => too_large(&sizes.bound, how.limit),
             error => error,
@@ -244,7 +246,7 @@ impl Compiled {
         tensors: &[&Tensor],
         sizes: &Sizes,
         Shares { threads, each }: Shares,
-        how: Run<'_>,
+        how: Run,
     ) -> Result<Tensor, Error> {
         let (rest, fill, bound) = (self.planned.rest, self.planned.fill, &sizes.bound);
         let tail = bound.format().tail();

@@ -9,12 +9,12 @@
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use memmap2::MmapMut;
 
 use super::{Owner, Plain};
 use crate::parallel;
+use crate::process::Guarded;
 
 /// Buffers of at least this many bytes are mapped.
 pub(super) const MAPPED: usize = 64 << 10;
@@ -59,15 +59,15 @@ struct Idle {
     limit: usize,
 }
 
-static IDLE: Mutex<Idle> = Mutex::new(Idle { pages: Vec::new(), limit: 512 << 20 });
+/// A child that was forked keeps the pages, which it shares with its parent until one of them writes.
+static IDLE: Guarded<Idle> = Guarded::inherited(|| Idle { pages: Vec::new(), limit: 512 << 20 });
 
 /// The sum of all shifts so far: modulo a small page, where the next buffer begins.
 static NEXT_SHIFT: AtomicUsize = AtomicUsize::new(0);
 
 impl Idle {
     fn with<R>(run: impl FnOnce(&mut Self) -> R) -> R {
-        // Whoever panicked left a list of pages: there is nothing half done in one.
-        run(&mut IDLE.lock().unwrap_or_else(PoisonError::into_inner))
+        run(&mut IDLE.lock())
     }
 
     fn bytes(&self) -> usize {

@@ -1,0 +1,259 @@
+//! Work of every kind ends early in the scope of a token that is cancelled, and leaves nothing half done.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+use ust::advise::{AdviseError, advise};
+use ust::io::{self, FileError, ReadOptions};
+use ust::ops::{CancelToken, Cancelled, Kernel, OpError};
+use ust::{Coo, Error, Tensor, einsum, generate::generate};
+
+/// Why work ended.
+#[derive(Debug)]
+enum Ended {
+    Cancelled,
+    Otherwise(String),
+}
+
+impl From<Cancelled> for Ended {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl From<Error> for Ended {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Cancelled => Self::Cancelled,
+            other => Self::Otherwise(other.to_string()),
+        }
+    }
+}
+
+impl From<OpError> for Ended {
+    fn from(error: OpError) -> Self {
+        match error {
+            OpError::Tensor(error) => error.into(),
+            other => Self::Otherwise(other.to_string()),
+        }
+    }
+}
+
+impl From<AdviseError> for Ended {
+    fn from(error: AdviseError) -> Self {
+        match error {
+            AdviseError::Tensor(error) => error.into(),
+            AdviseError::Operation(error) => error.into(),
+            other => Self::Otherwise(other.to_string()),
+        }
+    }
+}
+
+impl From<FileError> for Ended {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Cancelled => Self::Cancelled,
+            FileError::Tensor { source, .. } => (*source).into(),
+            other => Self::Otherwise(other.to_string()),
+        }
+    }
+}
+
+/// A piece of work, and its name.
+type Work<'a> = (String, Box<dyn Fn() -> Result<(), Ended> + 'a>);
+
+/// A matrix with entries in no order, large enough for several threads.
+fn entries() -> Coo {
+    let coo = generate("gen:poisson2d(150)").unwrap();
+    let crd = coo.crd.iter().map(|column| column.iter().rev().copied().collect()).collect();
+    Coo::new(coo.shape.clone(), crd, coo.values.clone()).unwrap()
+}
+
+/// All kinds of work on a matrix, in a folder.
+fn all<'a>(coo: &'a Coo, a: &'a Tensor, kernel: &'a Kernel, folder: &'a Path) -> Vec<Work<'a>> {
+    let mut all: Vec<Work<'a>> = Vec::new();
+    for format in ["CSR", "COO", "CSC", "ELL", "BSR(2,2)", "(i, j) -> (i : dense, j : hashed)"] {
+        let to = format.parse().unwrap();
+        all.push((
+            format!("build {format}"),
+            Box::new(move || Ok(Tensor::from_coo(coo, &to).map(drop)?)),
+        ));
+        if format != "CSR" {
+            let to = format.parse().unwrap();
+            all.push((
+                format!("convert {format}"),
+                Box::new(move || Ok(a.convert(&to).map(drop)?)),
+            ));
+        }
+        let to = format.parse().unwrap();
+        let (format_of, shape, parts) = a.convert(&to).unwrap().into_parts();
+        all.push((
+            format!("check {format}"),
+            Box::new(move || Ok(Tensor::from_parts(&format_of, &shape, parts.clone()).map(drop)?)),
+        ));
+    }
+    for name in ["a.mtx", "a.npz"] {
+        let there = folder.join(format!("there-{name}"));
+        io::write(&there, a).unwrap();
+        all.push((
+            format!("read {name}"),
+            Box::new(move || Ok(io::read(&there, &ReadOptions::default()).map(drop)?)),
+        ));
+        let path = folder.join(name);
+        all.push((
+            format!("write {name}"),
+            Box::new(move || {
+                let written = io::write(&path, a);
+                assert_eq!(path.exists(), written.is_ok());
+                written?;
+                std::fs::remove_file(&path).unwrap();
+                Ok(())
+            }),
+        ));
+    }
+    all.push((
+        "advise".to_owned(),
+        Box::new(move || Ok(advise(a, &ust::advise::Options::default()).map(drop)?)),
+    ));
+    all.push((
+        "einsum".to_owned(),
+        Box::new(move || {
+            let call = einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", a).format("CSR");
+            Ok(call.run().map(drop)?)
+        }),
+    ));
+    all.push(("kernel".to_owned(), Box::new(move || Ok(kernel.run(&[a]).map(drop)?))));
+    all
+}
+
+/// Calls `test` with all kinds of work, and the folder that it may leave files in.
+fn with_all(test: impl Fn(&[Work<'_>], &Path)) {
+    let coo = entries();
+    let a = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let product = einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &a).format("CSR");
+    let kernel = product.prepare().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    test(&all(&coo, &a, &kernel, folder.path()), folder.path());
+}
+
+/// The files in a folder.
+fn files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn work_ends_at_any_look() {
+    with_all(|all, folder| {
+        let before = files(folder);
+        for (name, work) in all {
+            // The first look of all, and some later ones.
+            for looks in [0, 1, 2, 3, 5, 8, 13, 21, 34] {
+                let ended = CancelToken::after(looks).scope(work);
+                match ended {
+                    Err(Ended::Cancelled) => {}
+                    Ok(()) => assert!(looks > 0, "{name} is not cancelled"),
+                    Err(Ended::Otherwise(error)) => panic!("{name}: {error}"),
+                }
+                assert_eq!(files(folder), before, "{name} leaves a file");
+            }
+            work().unwrap_or_else(|error| panic!("{name}, after it was cancelled: {error:?}"));
+        }
+    });
+}
+
+#[test]
+fn a_token_asks_on_the_thread_that_waits() {
+    with_all(|all, _| {
+        for (name, work) in all {
+            let (here, asked) = (thread::current().id(), Arc::new(AtomicUsize::new(0)));
+            let asks = Arc::clone(&asked);
+            let token = CancelToken::asking(move || {
+                assert_eq!(thread::current().id(), here);
+                asks.fetch_add(1, Relaxed);
+                true
+            });
+            let ended = token.scope(work);
+            assert!(matches!(ended, Err(Ended::Cancelled)), "{name}: {ended:?}");
+            assert_eq!(asked.load(Relaxed), 1, "{name}");
+        }
+    });
+}
+
+#[test]
+fn another_thread_cancels() {
+    let a = Tensor::from_coo(&entries(), &"CSR".parse().unwrap()).unwrap();
+    let format = "CSC".parse().unwrap();
+    let (token, rounds) = (CancelToken::new(), AtomicUsize::new(0));
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            while rounds.load(Relaxed) < 3 {
+                thread::yield_now();
+            }
+            token.cancel();
+        });
+        token.scope(|| {
+            loop {
+                a.convert(&format)?;
+                rounds.fetch_add(1, Relaxed);
+            }
+            #[allow(unreachable_code)]
+            Ok::<(), Error>(())
+        })
+    });
+    assert!(matches!(ended, Err(Error::Cancelled)));
+    // The token stays cancelled; other work goes on.
+    assert!(matches!(token.scope(|| a.convert(&format)), Err(Error::Cancelled)));
+    assert!(a.convert(&format).is_ok());
+}
+
+/// In a pool of the caller, threads take the work of others while they wait: none ends for a token of another.
+#[test]
+fn only_the_work_of_the_token_ends() {
+    let a = Tensor::from_coo(&entries(), &"CSR".parse().unwrap()).unwrap();
+    let format = "CSC".parse().unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    pool.install(|| {
+        rayon::scope(|scope| {
+            for at in 0..20 {
+                let (a, format) = (&a, &format);
+                scope.spawn(move |_| match at % 2 {
+                    0 => {
+                        let ended = CancelToken::after(at).scope(|| a.convert(format));
+                        assert!(matches!(ended, Ok(_) | Err(Error::Cancelled)));
+                        assert!(at > 0 || ended.is_err());
+                    }
+                    _ => assert!(a.convert(format).is_ok()),
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn the_inner_and_the_outer_token_end_the_work() {
+    let a = Tensor::from_coo(&entries(), &"CSR".parse().unwrap()).unwrap();
+    let format = "CSC".parse().unwrap();
+    let convert = || a.convert(&format).map_err(Ended::from);
+    // The inner token: the outer work goes on.
+    let ended = CancelToken::new().scope(|| {
+        let inner = CancelToken::after(0).scope(convert);
+        assert!(matches!(inner, Err(Ended::Cancelled)));
+        convert()
+    });
+    assert!(ended.is_ok());
+    // The outer token: the inner scope does not return.
+    let ended = CancelToken::after(0).scope(|| {
+        let _ = CancelToken::new().scope(convert);
+        panic!("the inner scope returns");
+        #[allow(unreachable_code)]
+        Ok::<(), Ended>(())
+    });
+    assert!(matches!(ended, Err(Ended::Cancelled)));
+    // As an option of one call.
+    let call = || einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &a).format("CSR");
+    let ended = call().cancel(&CancelToken::after(0)).run();
+    assert!(matches!(ended, Err(OpError::Tensor(Error::Cancelled))));
+    assert!(call().run().is_ok());
+}
