@@ -75,20 +75,17 @@ fn entries() -> Coo {
 fn all<'a>(coo: &'a Coo, a: &'a Tensor, kernel: &'a Kernel, folder: &'a Path) -> Vec<Work<'a>> {
     let mut all: Vec<Work<'a>> = Vec::new();
     for format in ["CSR", "COO", "CSC", "ELL", "BSR(2,2)", "(i, j) -> (i : dense, j : hashed)"] {
-        let to = format.parse().unwrap();
         all.push((
             format!("build {format}"),
-            Box::new(move || Ok(Tensor::from_coo(coo, &to).map(drop)?)),
+            Box::new(move || Ok(Tensor::from_coo(coo, format).map(drop)?)),
         ));
         if format != "CSR" {
-            let to = format.parse().unwrap();
             all.push((
                 format!("convert {format}"),
-                Box::new(move || Ok(a.convert(&to).map(drop)?)),
+                Box::new(move || Ok(a.convert(format).map(drop)?)),
             ));
         }
-        let to = format.parse().unwrap();
-        let (format_of, shape, parts) = a.convert(&to).unwrap().into_parts();
+        let (format_of, shape, parts) = a.convert(format).unwrap().into_parts();
         all.push((
             format!("check {format}"),
             Box::new(move || Ok(Tensor::from_parts(&format_of, &shape, parts.clone()).map(drop)?)),
@@ -131,7 +128,7 @@ fn all<'a>(coo: &'a Coo, a: &'a Tensor, kernel: &'a Kernel, folder: &'a Path) ->
 /// Calls `test` with all kinds of work, and the folder that it may leave files in.
 fn with_all(test: impl Fn(&[Work<'_>], &Path)) {
     let coo = entries();
-    let a = Tensor::from_coo(&coo, &"CSR".parse().unwrap()).unwrap();
+    let a = Tensor::from_coo(&coo, "CSR").unwrap();
     let product = einsum("C(i,j) = A(i,k) * A(k,j)").arg("A", &a).format("CSR");
     let kernel = product.prepare().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -183,8 +180,8 @@ fn a_token_asks_on_the_thread_that_waits() {
 
 #[test]
 fn another_thread_cancels() {
-    let a = Tensor::from_coo(&entries(), &"CSR".parse().unwrap()).unwrap();
-    let format = "CSC".parse().unwrap();
+    let a = Tensor::from_coo(&entries(), "CSR").unwrap();
+    let format = "CSC";
     let (token, rounds) = (CancelToken::new(), AtomicUsize::new(0));
     let ended = thread::scope(|scope| {
         scope.spawn(|| {
@@ -195,7 +192,7 @@ fn another_thread_cancels() {
         });
         token.scope(|| {
             loop {
-                a.convert(&format)?;
+                a.convert(format)?;
                 rounds.fetch_add(1, Relaxed);
             }
             #[allow(unreachable_code)]
@@ -204,20 +201,20 @@ fn another_thread_cancels() {
     });
     assert!(matches!(ended, Err(Error::Cancelled)));
     // The token stays cancelled; other work goes on.
-    assert!(matches!(token.scope(|| a.convert(&format)), Err(Error::Cancelled)));
-    assert!(a.convert(&format).is_ok());
+    assert!(matches!(token.scope(|| a.convert(format)), Err(Error::Cancelled)));
+    assert!(a.convert(format).is_ok());
 }
 
 /// In a pool of the caller, threads take the work of others while they wait: none ends for a token of another.
 #[test]
 fn only_the_work_of_the_token_ends() {
-    let a = Tensor::from_coo(&entries(), &"CSR".parse().unwrap()).unwrap();
-    let format = "CSC".parse().unwrap();
+    let a = Tensor::from_coo(&entries(), "CSR").unwrap();
+    let format = "CSC";
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     pool.install(|| {
         rayon::scope(|scope| {
             for at in 0..20 {
-                let (a, format) = (&a, &format);
+                let a = &a;
                 scope.spawn(move |_| match at % 2 {
                     0 => {
                         let ended = CancelToken::after(at).scope(|| a.convert(format));
@@ -233,9 +230,9 @@ fn only_the_work_of_the_token_ends() {
 
 #[test]
 fn the_inner_and_the_outer_token_end_the_work() {
-    let a = Tensor::from_coo(&entries(), &"CSR".parse().unwrap()).unwrap();
-    let format = "CSC".parse().unwrap();
-    let convert = || a.convert(&format).map_err(Ended::from);
+    let a = Tensor::from_coo(&entries(), "CSR").unwrap();
+    let format = "CSC";
+    let convert = || a.convert(format).map_err(Ended::from);
     // The inner token: the outer work goes on.
     let ended = CancelToken::new().scope(|| {
         let inner = CancelToken::after(0).scope(convert);

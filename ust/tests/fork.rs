@@ -57,7 +57,7 @@ mod forks {
             ),
         )
         .unwrap();
-        let a = Tensor::from_coo(&turned, &"CSR".parse().unwrap()).unwrap();
+        let a = Tensor::from_coo(&turned, "CSR").unwrap();
         let x: Vec<f64> = (0..n).map(|at| (at % 7) as f64).collect();
         let mut expected = vec![0.0; n];
         for ((&i, &j), value) in
@@ -67,7 +67,7 @@ mod forks {
         }
         let x = ust::ndarray::Array1::from(x);
         for format in ["CSR", "CSC", "COO", "BSR(2,2)", "ELL"] {
-            let b = a.convert(&format.parse().unwrap()).unwrap();
+            let b = a.convert(format).unwrap();
             let y = einsum("y(i) = A(i,j) * x(j)").arg("A", &b).arg("x", x.clone()).run().unwrap();
             assert_eq!(y.values().typed::<f64>().unwrap(), expected, "{format}");
         }

@@ -97,6 +97,7 @@ impl FileError {
     #[must_use]
     pub fn of(mut self, name: &Path) -> Self {
         match &mut self {
+            Self::Cancelled => {}
             Self::Io { path, .. }
             | Self::Extension { path }
             | Self::Text { path, .. }
