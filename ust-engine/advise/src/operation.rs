@@ -123,7 +123,7 @@ impl Operation {
     /// stored.
     pub(super) fn source(&self, tensor: &Tensor, stats: &TensorStats) -> Result<Tensor, OpError> {
         let source = match tensor.format() {
-            format if format.has_slices() => tensor.convert(&format.without_slices())?,
+            format if format.has_slices() => tensor.convert(format.without_slices())?,
             _ if stats.duplicates > 0 => tensor.sum_duplicates()?,
             _ => tensor.clone(),
         };
