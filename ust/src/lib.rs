@@ -179,6 +179,7 @@
 //! | expressions in index notation | [`einsum`], [`ops`], and how they are written: [`ops::parse`] |
 //! | prepared kernels | [`Kernel`] |
 //! | which format suits a tensor | [`mod@advise`] |
+//! | linear systems | [`solve`] |
 //! | expressions on GPUs, and their source | [`mod@gpu`] |
 //! | sums of parts in different formats | [`Composed`], [`composed_tensors`] |
 //! | zeros, stored and not: what decides a result | [`what_zero_means`] |
@@ -268,7 +269,10 @@ pub use ust_level_api as level_api;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub use ust_macros as __macros;
-pub use {ust_advise as advise, ust_draw as draw, ust_generate as generate, ust_io as io};
+pub use {
+    ust_advise as advise, ust_draw as draw, ust_generate as generate, ust_io as io,
+    ust_solve as solve,
+};
 
 /// The examples in README.md run.
 #[cfg(doctest)]

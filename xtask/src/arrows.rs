@@ -12,7 +12,7 @@ const CRATES: [&[&str]; 9] = [
     &["ust-level-api", "ust-kernels"],
     &["ust-format", "ust-jit", "ust-plugin"],
     &["ust-macros", "ust-engine"],
-    &["ust-io", "ust-draw", "ust-advise", "ust-generate", "ust-gpu"],
+    &["ust-io", "ust-draw", "ust-advise", "ust-generate", "ust-solve", "ust-gpu"],
     &["ust"],
     &["ust-conformance"],
     &["ust-cli"],
