@@ -179,7 +179,7 @@
 //! | expressions in index notation | [`einsum`], [`ops`], and how they are written: [`ops::parse`] |
 //! | prepared kernels | [`Kernel`] |
 //! | which format suits a tensor | [`mod@advise`] |
-//! | linear systems | [`solve`] |
+//! | linear systems, eigenvalues | [`solve`] |
 //! | expressions on GPUs, and their source | [`mod@gpu`] |
 //! | sums of parts in different formats | [`Composed`], [`composed_tensors`] |
 //! | zeros, stored and not: what decides a result | [`what_zero_means`] |

@@ -23,27 +23,29 @@ pub(crate) enum End {
 
 /// The iterations so far.
 pub(crate) struct Progress {
-    threshold: f64,
-    iterations: usize,
+    /// The residual that is small enough.
+    pub(crate) threshold: f64,
+    pub(crate) iterations: usize,
     max_iterations: usize,
-    history: Vec<f64>,
-    stopped: bool,
+    pub(crate) history: Vec<f64>,
+    pub(crate) stopped: bool,
 }
 
 impl Progress {
-    pub(crate) fn new(threshold: f64, max_iterations: usize) -> Self {
-        Self { threshold, iterations: 0, max_iterations, history: Vec::new(), stopped: false }
+    pub(crate) fn new(max_iterations: usize) -> Self {
+        Self { threshold: 0.0, iterations: 0, max_iterations, history: Vec::new(), stopped: false }
     }
 
-    /// Notes an iteration. Breaks with the end of the cycle, if it was the last.
+    /// Notes the residual of the start, or else an iteration. Breaks with the end of the cycle, if it was the last.
     pub(crate) fn count<T>(
         &mut self,
         options: &mut Options<'_, T>,
         residual: f64,
     ) -> ControlFlow<End> {
-        self.iterations += 1;
+        let watch = options.watch.as_mut().filter(|_| !self.history.is_empty());
+        self.iterations += usize::from(!self.history.is_empty());
         self.history.push(residual);
-        let go_on = options.watch.as_mut().map(|watch| watch(self.iterations, residual));
+        let go_on = watch.map(|watch| watch(self.iterations, residual));
         self.stopped = matches!(go_on, Some(ControlFlow::Break(())));
         if !residual.is_finite() {
             return ControlFlow::Break(End::Broken(Breakdown::NotFinite));
@@ -51,6 +53,17 @@ impl Progress {
         match self.stopped || residual <= self.threshold || self.used_up() {
             true => ControlFlow::Break(End::Counted),
             false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// Why a method without cycles stops at its end, with this residual.
+    pub(crate) fn stop(&self, end: &End, residual: f64) -> Stop {
+        match end {
+            End::Broken(Breakdown::NotFinite) => Stop::Breakdown(Breakdown::NotFinite),
+            _ if residual <= self.threshold => Stop::Converged,
+            End::Broken(why) => Stop::Breakdown(*why),
+            _ if self.stopped => Stop::Stopped,
+            _ => Stop::MaxIterations,
         }
     }
 
@@ -75,7 +88,7 @@ pub(crate) fn run<T: Number>(
     options.check(b.len())?;
     let size = norm(b);
     let threshold = (options.relative * size).max(options.absolute);
-    let mut progress = Progress::new(threshold, options.max_iterations);
+    let mut progress = Progress { threshold, ..Progress::new(options.max_iterations) };
     let given = options.start.filter(|_| size != 0.0);
     let mut x = given.map_or_else(|| vec![T::zero(); b.len()], <[T]>::to_vec);
     let mut r = b.to_vec();

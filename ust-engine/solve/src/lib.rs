@@ -19,6 +19,8 @@
 //! | a Hermitian positive definite matrix | [`cg`] | 5 |
 //! | any other, quickly | [`bicgstab`] | 8 |
 //! | any other, with residuals that do not grow | [`gmres`] | restart + 4 |
+//! | the eigenvalue of largest magnitude | [`power_iteration`] | 2 |
+//! | a few smallest or largest eigenvalues of a Hermitian matrix | [`lobpcg`] | about 10 for each |
 //! | triangles | [`solve_triangular`], [`Triangular`] | a copy of the matrix |
 //!
 //! Preconditioners are [`Jacobi`], [`Ilu0`], [`Triangular`], or any [`Operator`] of the caller, such as a function.
@@ -34,6 +36,7 @@
 //! | `options` | options, solutions, why a method stopped |
 //! | `cycle` | what iterative methods share: true residuals, fresh starts |
 //! | `cg`, `bicgstab`, `gmres` | the methods |
+//! | `power`, `lobpcg` | methods for eigenvalues; `eigen` what they give, `rotations` small matrices |
 //! | `rows` | the entries of a matrix in any format, row by row |
 //! | `precondition`, `triangular` | factors that are applied |
 //! | `number` | numbers, and operations on vectors |
@@ -43,21 +46,28 @@
 mod bicgstab;
 mod cg;
 mod cycle;
+mod eigen;
 mod error;
 mod gmres;
+mod lobpcg;
 mod number;
 mod operator;
 mod options;
+mod power;
 mod precondition;
+mod rotations;
 mod rows;
 mod triangular;
 
 pub use bicgstab::bicgstab;
 pub use cg::cg;
+pub use eigen::Eigenpairs;
 pub use error::SolveError;
 pub use gmres::gmres;
+pub use lobpcg::{Which, lobpcg};
 pub use number::Number;
 pub use operator::{Matrix, Operator};
 pub use options::{Breakdown, Options, Solution, Stop};
+pub use power::power_iteration;
 pub use precondition::{Identity, Ilu0, Jacobi};
 pub use triangular::{Diagonal, Triangle, Triangular, solve_triangular};
