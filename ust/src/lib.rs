@@ -190,10 +190,11 @@
 //!
 //! # Features
 //!
-//! `jit` and `macros` are on by default. `gpu` has to be asked for, since it takes longer to build.
+//! `jit` and `macros` are on by default. `faer` and `gpu` have to be asked for, since they take longer to build.
 //!
 //! | feature | with it | without it |
 //! |---|---|---|
+//! | `faer` | direct methods for linear systems, by the crate faer (`solve::direct`) | iterative methods alone |
 //! | `gpu` | loops run on a GPU if asked to ([`mod@gpu`]), and are written as CUDA C++ and C++; nothing more is needed to build it | the back ends `cuda`, `cuda-text` and `cpp-text`, and those of NVIDIA's libraries, are not there |
 //! | `jit` | loops are compiled to machine code | an interpreter runs them, and takes much longer |
 //! | `macros` | [`format!`](macro@format): format text is checked by the compiler | format text is parsed when the program runs |

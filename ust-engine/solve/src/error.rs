@@ -45,6 +45,9 @@ pub enum SolveError {
         /// The row, from 0.
         row: usize,
     },
+    /// A matrix that a direct method cannot factor.
+    #[error("{0}")]
+    Factorization(String),
     /// An option, or a number of pairs, that makes no sense.
     #[error("{0}")]
     Argument(String),

@@ -37,6 +37,7 @@
 //! | `cycle` | what iterative methods share: true residuals, fresh starts |
 //! | `cg`, `bicgstab`, `gmres` | the methods |
 //! | `power`, `lobpcg` | methods for eigenvalues; `eigen` what they give, `rotations` small matrices |
+//! | `direct` | direct methods, with the feature `faer` |
 //! | `rows` | the entries of a matrix in any format, row by row |
 //! | `precondition`, `triangular` | factors that are applied |
 //! | `number` | numbers, and operations on vectors |
@@ -46,6 +47,8 @@
 mod bicgstab;
 mod cg;
 mod cycle;
+#[cfg(feature = "faer")]
+pub mod direct;
 mod eigen;
 mod error;
 mod gmres;

@@ -1,5 +1,7 @@
 //! Solvers, against dense oracles and by residuals that are measured without them.
 
+#[cfg(feature = "faer")]
+mod direct;
 mod eigenvalues;
 mod oracle;
 mod stops;
