@@ -32,6 +32,7 @@ pub fn cost(call: &Einsum) -> Result<u64, OpError> {
             sum.saturating_add(tensors[one.operand].nse())
         });
         let is_free = assignment.result.indices.contains(&v);
+        let is_free = is_free || assignment.body.coordinates().contains(&v);
         let visited = if is_free { index.extent } else { index.extent.min(stored) };
         visited.max(1) as u64
     });
@@ -196,6 +197,7 @@ impl Oracle<'_> {
     fn is_absent(&self, term: &Term, index: &[usize]) -> bool {
         match term {
             Term::Const(_) | Term::Places(..) | Term::Present(_) => true,
+            Term::Index(_) => false,
             Term::Element(at) => !self.is_stored(*at, index),
             Term::Call { args, .. } => args.iter().all(|arg| self.is_absent(arg, index)),
             Term::Stored { arg, .. } => self.is_absent(arg, index),
@@ -214,6 +216,7 @@ impl Oracle<'_> {
             Term::Const(value) => *value,
             Term::Element(at) => self.element(*at, index),
             Term::Present(at) => Scalar::Bool(self.is_stored(*at, index)),
+            Term::Index(v) => Scalar::I64(index[*v] as i64),
             Term::Places(..) => unreachable!("places are counted by plans alone"),
             Term::Call { op, args, dtype } => {
                 let values: Vec<Scalar> =
@@ -258,7 +261,10 @@ impl Oracle<'_> {
             return self.apply(op, &[sum, value], dtype);
         };
         let extent = self.assignment.indices[v].extent;
-        let alike = extent - self.stored[v].len();
+        let alike = match body.coordinates().contains(&v) {
+            true => 0,
+            false => extent - self.stored[v].len(),
+        };
         let each: Vec<usize> = match alike > ORACLE_PLAIN_COORDINATES {
             true => self.stored[v].iter().copied().collect(),
             false => (0..extent).collect(),

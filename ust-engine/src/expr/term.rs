@@ -92,6 +92,8 @@ pub enum Term {
     Element(usize),
     /// Whether the element of an access is stored: a bool.
     Present(usize),
+    /// The coordinate of an index variable, an `i64`: an index into [`Assignment::indices`].
+    Index(usize),
     /// The number of combinations of coordinates of some [`Assignment::indices`], in a dtype. Integers
     /// wrap; floating-point numbers are rounded.
     Places(Vec<usize>, Dtype),
@@ -132,6 +134,7 @@ impl Assignment {
         match term {
             Term::Const(value) => value.dtype(),
             Term::Present(_) => Dtype::Bool,
+            Term::Index(_) => Dtype::I64,
             Term::Places(_, dtype) => *dtype,
             Term::Element(at) => self.operands[self.uses[*at].operand].dtype,
             Term::Call { dtype, .. } | Term::Stored { dtype, .. } => *dtype,
@@ -153,6 +156,20 @@ impl Term {
         uses
     }
 
+    /// The index variables whose coordinates are values in it, in the order of the text, each once.
+    #[must_use]
+    pub fn coordinates(&self) -> Vec<usize> {
+        let mut found = Vec::new();
+        self.visit(&mut |term| {
+            if let Term::Index(v) = term
+                && !found.contains(v)
+            {
+                found.push(*v);
+            }
+        });
+        found
+    }
+
     /// Whether there is a reduction in it.
     #[must_use]
     pub fn reduces(&self) -> bool {
@@ -165,7 +182,11 @@ impl Term {
     pub fn visit<'a>(&'a self, f: &mut dyn FnMut(&'a Term)) {
         f(self);
         match self {
-            Term::Const(_) | Term::Element(_) | Term::Present(_) | Term::Places(..) => {}
+            Term::Const(_)
+            | Term::Element(_)
+            | Term::Present(_)
+            | Term::Index(_)
+            | Term::Places(..) => {}
             Term::Call { args, .. } => args.iter().for_each(|arg| arg.visit(f)),
             Term::Stored { arg, .. } => arg.visit(f),
             Term::Reduce { body, .. } => body.visit(f),

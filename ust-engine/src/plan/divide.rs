@@ -88,9 +88,8 @@ fn divided(
 
 /// The index variables of a term, in the order of an operand that has all of them, if there is one.
 fn dims_of(term: &Term, stage: &Stage) -> Vec<usize> {
-    let dims = |at: usize| stage.accesses[at].dims.iter().copied();
     let accesses = term.uses();
-    let all: BTreeSet<usize> = accesses.iter().flat_map(|&at| dims(at)).collect();
+    let all = stage.variables(term);
     let alike = accesses.iter().map(|&at| &stage.accesses[at].dims);
     let mut alike = alike.filter(|own| {
         own.len() == all.len() && own.iter().copied().collect::<BTreeSet<_>>() == all
@@ -141,7 +140,7 @@ fn make_full(
 /// Collects the accesses for which the term asks whether an element is stored.
 fn stored_in(term: &Term, to: &mut BTreeSet<usize>) {
     match term {
-        Term::Const(_) | Term::Places(..) | Term::Element(_) => {}
+        Term::Const(_) | Term::Index(_) | Term::Places(..) | Term::Element(_) => {}
         Term::Present(at) => {
             to.insert(*at);
         }
@@ -226,7 +225,7 @@ fn largest(
 /// stores an element. Its result stores no more than those operands.
 fn is_confined(term: &Term, stage: &Stage, known: &[Known]) -> bool {
     let indices = |at: usize| stage.accesses[at].dims.iter().copied().collect::<BTreeSet<usize>>();
-    let all: BTreeSet<usize> = term.uses().into_iter().flat_map(indices).collect();
+    let all = stage.variables(term);
     let absent = |at: usize| (known[at].sparse > 0 && indices(at) == all).then(|| known[at].fill);
     matches!(simplify(term, &absent), Term::Const(_))
 }
@@ -235,9 +234,7 @@ fn is_confined(term: &Term, stage: &Stage, known: &[Known]) -> bool {
 /// operand with that index variable stores an element: as `A(i) * B(j)`.
 fn is_confined_by_some(term: &Term, stage: &Stage, known: &[Known]) -> bool {
     let has = |at: usize, v: usize| stage.accesses[at].dims.contains(&v);
-    let all: BTreeSet<usize> =
-        term.uses().into_iter().flat_map(|at| stage.accesses[at].dims.iter().copied()).collect();
-    all.into_iter().all(|v| {
+    stage.variables(term).into_iter().all(|v| {
         let absent = |at: usize| (known[at].sparse > 0 && has(at, v)).then(|| known[at].fill);
         matches!(simplify(term, &absent), Term::Const(_))
     })

@@ -42,13 +42,13 @@ pub(crate) fn part(
         Estimate { stage, stored, extents, zero: Term::Const(plus.identity(stage.dtype)?) };
     let mut factors: Vec<Factor> = terms.iter().map(|term| estimate.factor(term)).collect();
     // The accesses of the term around the product: a mask, a divisor.
-    let around: BTreeSet<usize> = {
-        let mut rest = stage.body.clone();
-        replace(&mut rest, product, &estimate.zero);
-        rest.uses().into_iter().collect()
-    };
+    let mut rest = stage.body.clone();
+    replace(&mut rest, product, &estimate.zero);
+    let around: BTreeSet<usize> = rest.uses().into_iter().collect();
     let count = factors.len();
     factors.extend(around.iter().map(|&at| estimate.around(at)));
+    let dims = rest.coordinates();
+    factors.push(Factor { nse: estimate.size(&dims), reads: 0.0, dims });
     let all: Vec<&Factor> = factors.iter().collect();
     let at_once = estimate.cost(&all);
     let mut best: Option<(f64, f64, usize, Vec<usize>)> = None;
@@ -78,7 +78,7 @@ pub(crate) fn part(
             true => (1.0, PATH_GAIN_FULL),
             false => (PATH_STORE_PRODUCTS, PATH_GAIN_SPARSE),
         };
-        let between = Factor { dims, nse };
+        let between = Factor { dims, nse, reads: nse };
         outside.push(&between);
         let cost = estimate.cost(&inside) + store * nse + estimate.cost(&outside);
         if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
@@ -167,6 +167,8 @@ struct Factor {
     dims: Vec<usize>,
     /// Estimated number of coordinates at which it is not zero.
     nse: f64,
+    /// Estimated number of elements that are read to compute all of them.
+    reads: f64,
 }
 
 struct Estimate<'a> {
@@ -181,7 +183,8 @@ impl Estimate<'_> {
     fn factor(&self, term: &Term) -> Factor {
         let accesses: BTreeSet<usize> = term.uses().into_iter().collect();
         let mut dims = Vec::new();
-        for &v in accesses.iter().flat_map(|&at| &self.stage.accesses[at].dims) {
+        let of_accesses = accesses.iter().flat_map(|&at| &self.stage.accesses[at].dims);
+        for v in of_accesses.copied().chain(term.coordinates()) {
             if !dims.contains(&v) {
                 dims.push(v);
             }
@@ -204,7 +207,9 @@ impl Estimate<'_> {
                 each.sum::<f64>().min(size)
             }
         };
-        Factor { dims, nse }
+        // A coordinate is read from nowhere.
+        let reads = if accesses.is_empty() { 0.0 } else { nse };
+        Factor { dims, nse, reads }
     }
 
     /// An access outside the product.
@@ -215,7 +220,8 @@ impl Estimate<'_> {
         let dims = self.stage.accesses[at].dims.clone();
         let all = self.size(&dims);
         let nse = self.stored[at].as_ref().filter(|_| rest == self.zero);
-        Factor { dims, nse: nse.map_or(all, |one| one.nse as f64) }
+        let nse = nse.map_or(all, |one| one.nse as f64);
+        Factor { dims, nse, reads: nse }
     }
 
     fn size(&self, dims: &[usize]) -> f64 {
@@ -232,6 +238,6 @@ impl Estimate<'_> {
 
     /// Estimated cost, in products: the products themselves, and reading each factor.
     fn cost(&self, factors: &[&Factor]) -> f64 {
-        self.products(factors) + factors.iter().map(|factor| factor.nse).sum::<f64>()
+        self.products(factors) + factors.iter().map(|factor| factor.reads).sum::<f64>()
     }
 }

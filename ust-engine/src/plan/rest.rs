@@ -126,8 +126,7 @@ impl<'a> Guard<'a> {
             return Self(None);
         };
         let is_rest = |term: &Term| matches!(term, Term::Const(value) if value.same(&identity));
-        let mut dims = args[0].uses().into_iter().flat_map(|at| &stage.accesses[at].dims);
-        if !dims.all(|v| stage.result.contains(v)) {
+        if !stage.variables(&args[0]).iter().all(|v| stage.result.contains(v)) {
             return Self(None);
         }
         match (is_rest(&args[1]), is_rest(&args[2])) {

@@ -11,7 +11,7 @@ use crate::expr::term::Term;
 /// The product of an unstored zero and any value is zero, infinity included.
 pub(crate) fn simplify(term: &Term, fill: &dyn Fn(usize) -> Option<Scalar>) -> Term {
     match term {
-        Term::Const(_) | Term::Places(..) => term.clone(),
+        Term::Const(_) | Term::Index(_) | Term::Places(..) => term.clone(),
         Term::Element(at) => fill(*at).map_or_else(|| term.clone(), Term::Const),
         Term::Present(at) => match fill(*at) {
             Some(_) => Term::Const(Scalar::Bool(false)),

@@ -192,7 +192,11 @@ impl Splitter<'_> {
     /// The term with every reduction replaced by the result of an earlier stage.
     fn flat(&mut self, term: &Term) -> Term {
         match term {
-            Term::Const(_) | Term::Places(..) | Term::Element(_) | Term::Present(_) => term.clone(),
+            Term::Const(_)
+            | Term::Index(_)
+            | Term::Places(..)
+            | Term::Element(_)
+            | Term::Present(_) => term.clone(),
             Term::Call { op, args, dtype } => Term::Call {
                 op: op.clone(),
                 args: args.iter().map(|arg| self.flat(arg)).collect(),
@@ -203,8 +207,7 @@ impl Splitter<'_> {
                 let dtype = self.assignment.dtype(term);
                 let (reduce, body) = self.root(term);
                 let (op, indices) = reduce.expect("a reduction");
-                let mut free: BTreeSet<usize> =
-                    body.uses().iter().flat_map(|&at| self.accesses[at].dims.clone()).collect();
+                let mut free = variables(&body, &self.accesses);
                 free.retain(|v| !indices.contains(v));
                 self.apart(body, op, indices, free.into_iter().collect(), dtype)
             }
@@ -259,9 +262,14 @@ impl Splitter<'_> {
     }
 }
 
+fn variables(term: &Term, accesses: &[StageAccess]) -> BTreeSet<usize> {
+    let of_accesses = term.uses().into_iter().flat_map(|at| accesses[at].dims.iter().copied());
+    of_accesses.chain(term.coordinates()).collect()
+}
+
 pub(crate) fn renumber(term: &mut Term, place: &dyn Fn(usize) -> usize) {
     match term {
-        Term::Const(_) | Term::Places(..) => {}
+        Term::Const(_) | Term::Index(_) | Term::Places(..) => {}
         Term::Element(at) | Term::Present(at) => *at = place(*at),
         Term::Call { args, .. } => args.iter_mut().for_each(|arg| renumber(arg, place)),
         Term::Stored { arg: body, .. } | Term::Reduce { body, .. } => renumber(body, place),
@@ -276,6 +284,11 @@ impl Stage {
                 *at = place(*at);
             }
         }
+    }
+
+    /// The index variables of a term: those of the accesses in it, and those that are values.
+    pub(crate) fn variables(&self, term: &Term) -> BTreeSet<usize> {
+        variables(term, &self.accesses)
     }
 
     /// The index variables of the stage, those of the result first.

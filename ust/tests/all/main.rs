@@ -6,6 +6,7 @@ mod blocks;
 mod bounds;
 mod builder;
 mod coded;
+mod coordinates;
 mod copies;
 mod counted;
 mod counters;

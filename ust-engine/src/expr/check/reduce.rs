@@ -61,12 +61,10 @@ impl Checker<'_> {
         match term {
             Term::Const(_) | Term::Places(..) => {}
             Term::Element(at) | Term::Present(at) => {
-                for &index in &self.scope.uses[*at].indices {
-                    if !inside.contains(&index) && !free.contains(&index) {
-                        free.push(index);
-                    }
-                }
+                let indices = &self.scope.uses[*at].indices;
+                indices.iter().for_each(|&index| occurs(index, inside, free));
             }
+            Term::Index(index) => occurs(*index, inside, free),
             Term::Call { args, .. } => {
                 args.iter().for_each(|arg| self.indices(arg, inside, free, bound));
             }
@@ -152,5 +150,12 @@ impl Checker<'_> {
             return Ok(name.to_owned());
         };
         self.error(&node.span, message, None)
+    }
+}
+
+/// Notes an index that occurs, unless a reduction around it reduces over it.
+fn occurs(index: usize, inside: &[usize], free: &mut Vec<usize>) {
+    if !inside.contains(&index) && !free.contains(&index) {
+        free.push(index);
     }
 }

@@ -167,6 +167,26 @@ impl<'a> Scope<'a> {
         self.indices.iter().position(|index| index.name == name)
     }
 
+    /// The position of an index in [`indices`](Self::indices), where its coordinate is a value.
+    pub(super) fn coordinate(&mut self, name: &str, span: &Range<usize>) -> Result<usize, OpError> {
+        if self.input(name).is_some() {
+            let message = format!("`{name}` is an index here, and a tensor of that name was given");
+            let help = "give one of them another name".to_owned();
+            return Err(self.expression.error(span, message, Some(help)));
+        }
+        Ok(self.index_or_new(name))
+    }
+
+    /// The position of a name in [`indices`](Self::indices), to which it is added. An extent is missing where a tensor
+    /// is, which is reported where it is accessed.
+    fn index_or_new(&mut self, name: &str) -> usize {
+        self.index(name).unwrap_or_else(|| {
+            let extent = self.extents.get(name).copied().unwrap_or_default();
+            self.indices.push(Index { name: name.to_owned(), extent });
+            self.indices.len() - 1
+        })
+    }
+
     /// Adds an access to a tensor, and returns its position in [`uses`](Self::uses). Unstored elements have
     /// the identity of `plus`, if it is given and the tensor is not stored in full.
     pub(super) fn element(
@@ -198,14 +218,7 @@ impl<'a> Scope<'a> {
             self.operands.push(input);
             self.operands.len() - 1
         });
-        let indices = access.indices.iter().map(|name| {
-            self.index(name).unwrap_or_else(|| {
-                let extent = self.extents[name];
-                self.indices.push(Index { name: name.clone(), extent });
-                self.indices.len() - 1
-            })
-        });
-        let indices = indices.collect();
+        let indices = access.indices.iter().map(|name| self.index_or_new(name)).collect();
         self.uses.push(Use { operand, indices });
         Ok(self.uses.len() - 1)
     }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use num_complex::Complex;
-use ust_level_api::Scalar;
 use ust_level_api::ir::Func;
+use ust_level_api::{Dtype, Scalar};
 
 use super::Checker;
 use super::typed::{self, Ty, Typed};
@@ -21,8 +21,8 @@ impl Checker<'_> {
         match &node.kind {
             Kind::Literal(value) => Ok(typed::literal(scalar(*value))),
             Kind::Name(name) if self.scope.is_index(name) => {
-                let message = format!("`{name}` is an index, and has no value of its own");
-                self.error(&node.span, message, None)
+                let term = Term::Index(self.scope.coordinate(name, &node.span)?);
+                Ok(Typed { term, ty: Ty::Strong(Dtype::I64) })
             }
             Kind::Name(name) => {
                 let span = node.span.clone();
@@ -116,7 +116,11 @@ impl Checker<'_> {
             .args
             .iter()
             .take_while(|arg| arg.bare().is_some_and(|name| self.scope.is_index(name)));
-        let leading = leading.count();
+        // The argument of a function of one may be an index: its coordinate.
+        let leading = match &meaning {
+            Meaning::Call(..) => leading.count().min(call.args.len().saturating_sub(1)),
+            _ => leading.count(),
+        };
         let reduces = |leading: usize| leading > 0 || call.over.is_some();
         match &meaning {
             Meaning::Reduce(op) => self.reduction(op, call, span, bound),

@@ -181,7 +181,11 @@ fn emit(term: &Term, args: &[Expr], of: Dtype) -> Expr {
             let from = inner.last().map_or(of, |arg| dtype(arg, of));
             op.emit(inner.iter().map(|arg| emit(arg, args, of)).collect(), from, *to)
         }
-        Term::Present(_) | Term::Places(..) | Term::Stored { .. } | Term::Reduce { .. } => {
+        Term::Present(_)
+        | Term::Index(_)
+        | Term::Places(..)
+        | Term::Stored { .. }
+        | Term::Reduce { .. } => {
             unreachable!("a body has calls only")
         }
     }

@@ -17,6 +17,15 @@
 //! `sum(k, ...)`, `prod`, `min`, `max`, `any` and `all` reduce over indices, `sum(k, l, ...)` or
 //! `sum((k, l), ...)` over several.
 //!
+//! # Indices as values
+//!
+//! A name that some tensor has as an index, or the result, is an index wherever it stands alone. Its value is the
+//! coordinate, an `i64` that counts from 0: `L(i,j) = A(i,j) * (i >= j)` is the lower triangle of `A`,
+//! `s = sum(i, i * x(i))` a moment, `R(i,j) = i + j` needs no tensor but the extents. In a slice, it counts from the
+//! first element of the slice. A tensor of that name beside it is an error: give one of them another name. A
+//! coordinate is no operand: what `A` does not store stays out of `A(i,j) * (i >= j)`, which costs as much as
+//! `A` has stored elements. In `min` and `max`, an index that stands first is reduced over: write `max(0, i)`.
+//!
 //! # Implicit sums
 //!
 //! The right-hand side is a sum of terms, or one term. Each term is summed over its indices that the

@@ -1,7 +1,7 @@
 //! The names of tensors and of indices in an expression.
 //!
 //! `f(a, b)` is a tensor with two indices unless `f` is a function. A bare name is a scalar unless it is
-//! an index elsewhere. Functions that a user declares are known only when an expression is checked, so
+//! an index elsewhere; then it is the coordinate. Functions that a user declares are known only when an expression is checked, so
 //! functions here take a predicate for their names, `declared`.
 
 use std::collections::HashSet;

@@ -114,6 +114,7 @@ impl Emit<'_> {
             Term::Const(value) => value.dtype(),
             Term::Element(at) => self.input.tensors[*at].dtype(),
             Term::Present(_) => Dtype::Bool,
+            Term::Index(_) => Dtype::I64,
             Term::Places(_, dtype) => *dtype,
             Term::Call { dtype, .. } | Term::Stored { dtype, .. } => *dtype,
             Term::Reduce { body, .. } => self.dtype(body),
@@ -137,6 +138,10 @@ impl Emit<'_> {
                         )
                     }
                 }
+            }
+            Term::Index(v) => {
+                let coordinate = state.index[*v].clone().expect("the loops give every index");
+                coordinate.cast(Dtype::I64)
             }
             Term::Places(indices, dtype) => {
                 let each = indices.iter().map(|&v| self.extents[v].clone().cast(*dtype));

@@ -33,7 +33,8 @@ impl Prepared {
                 stage.accesses[at].dims[dim] = place;
                 let order =
                     StageAccess::new(Source::Order { operand, dim }, vec![coordinate, place]);
-                let elsewhere = stage.accesses.iter().any(|one| one.dims.contains(&coordinate));
+                let elsewhere = stage.accesses.iter().any(|one| one.dims.contains(&coordinate))
+                    || stage.body.coordinates().contains(&coordinate);
                 let in_result = stage.result.contains(&coordinate);
                 match (elsewhere, in_result) {
                     // Nothing but this operand has the coordinate, which is summed over: all places are.

@@ -13,7 +13,7 @@ fn errors_point_at_their_place() {
         ("y(i) = exq(A(i,k))", 7, 11, "did you mean `exp`?"),
         ("y(i) = frobnicate(A(i,k))", 7, 18, "there is no function"),
         ("y(i) = b(i+1)", 9, 3, "`i+1` is no name"),
-        ("y(i) = b(i) * i", 14, 1, "is an index"),
+        ("s1 = sum(k, i * b(i))", 9, 1, "the index `k` does not occur"),
         // Extents and ranks.
         ("y(i) = A(i)", 7, 4, "`A` has 2 dimensions, and 1 index stands here"),
         ("y(i) = b(i,j) * A(i,j)", 7, 6, "1 dimension, and 2 indices stand"),

@@ -36,6 +36,22 @@ fn each_term_is_summed_over_what_the_result_lacks() {
 }
 
 #[test]
+fn an_index_is_its_coordinate() {
+    for (text, meaning) in [
+        ("y(i) = b(i) * i", "*(b(i), f64(i))"),
+        ("s1 = i * b(i)", "+{i}(*(f64(i), b(i)))"),
+        ("s1 = sum(i, i * b(i))", "+{i}(*(f64(i), b(i)))"),
+        ("y(i) = max(0, i)", "max(0i64, i)"),
+        ("y(i) = max(j, i * A(i,j) + j)", "max{j}(+(*(f64(i), A(i,j)), f64(j)))"),
+        ("y(i) = b(i) + abs(i)", "+(b(i), f64(abs(i)))"),
+        ("C(i,j) = A(i,j) * (i >= j)", "*(A(i,j), f64(<=(j, i)))"),
+        ("y(i) = A(i,j) + j", "+(+{j}(A(i,j)), f64(+{j}(j)))"),
+    ] {
+        assert_eq!(body(text), meaning, "{text}");
+    }
+}
+
+#[test]
 fn reductions_are_told_from_functions() {
     for (text, meaning) in [
         ("y(i) = max(k, A(i,k))", "max{k}(A(i,k))"),

@@ -72,6 +72,7 @@ fn show(checked: &Assignment, term: &Term) -> String {
         Term::Present(at) => {
             format!("present({})", checked.operands[checked.uses[*at].operand].name)
         }
+        Term::Index(at) => checked.indices[*at].name.clone(),
         Term::Places(indices, dtype) => format!("places({}: {dtype})", names(indices)),
         Term::Call { op: Operator::Cast, args, dtype } => {
             format!("{dtype}({})", show(checked, &args[0]))
