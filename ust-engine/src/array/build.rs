@@ -1,6 +1,6 @@
 //! Tensors from arrays as other libraries have them, and those that everybody needs: zeros, identities, diagonals.
 
-use ust_format::Given;
+use ust_format::{Format, Given};
 use ust_level_api::{Dtype, IndexArray, Scalar};
 
 use crate::convert::build::{BuildOptions, Duplicates};
@@ -61,7 +61,13 @@ impl Tensor {
         indices: impl Into<IndexArray>,
         data: impl Into<Values>,
     ) -> Result<Self, Error> {
-        compressed("CSR", shape.into(), indptr.into(), indices.into(), data.into())
+        compressed(
+            Format::resolve("CSR", Some(2))?,
+            shape.into(),
+            indptr.into(),
+            indices.into(),
+            data.into(),
+        )
     }
 
     /// A matrix in CSC of its three arrays. As [`Tensor::csr`], with columns for rows.
@@ -81,7 +87,13 @@ impl Tensor {
         indices: impl Into<IndexArray>,
         data: impl Into<Values>,
     ) -> Result<Self, Error> {
-        compressed("CSC", shape.into(), indptr.into(), indices.into(), data.into())
+        compressed(
+            Format::resolve("CSC", Some(2))?,
+            shape.into(),
+            indptr.into(),
+            indices.into(),
+            data.into(),
+        )
     }
 
     /// A matrix in BSR: block rows as in [`Tensor::csr`], and blocks of `block[0] x block[1]` values, each row-major,
@@ -105,7 +117,13 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let [rows, columns] = block.into();
         let name = format!("BSR({rows}, {columns})");
-        compressed(&name, shape.into(), indptr.into(), indices.into(), data.into())
+        compressed(
+            Format::resolve(&name, Some(2))?,
+            shape.into(),
+            indptr.into(),
+            indices.into(),
+            data.into(),
+        )
     }
 
     /// The matrix with ones on its diagonal. They are stored as one, where the format has no padding.
@@ -186,15 +204,14 @@ impl Tensor {
 }
 
 fn compressed(
-    name: &str,
+    format: Format,
     shape: [usize; 2],
     indptr: IndexArray,
     indices: IndexArray,
     data: Values,
 ) -> Result<Tensor, Error> {
-    let format = &*Given::from(name).resolve(Some(2))?;
     let mut levels = vec![Vec::new(); format.level_count()];
     let listed = format.descriptions().iter().position(|level| !level.arrays.is_empty());
     levels[listed.expect("a level with arrays")] = vec![indptr, indices];
-    Tensor::from_parts(format, &shape, Parts::new(levels, data))
+    Tensor::from_parts(&format, &shape, Parts::new(levels, data))
 }

@@ -1,5 +1,6 @@
 //! Changed values: functions of each, scaled and bounded in place, and `+=`.
 
+use ust_format::Format;
 use ust_level_api::Scalar;
 
 use super::{list, names};
@@ -119,7 +120,7 @@ impl Tensor {
         let call = einsum(&text).arg("A", self).arg("m", &largest);
         let exps = call.format(&format).run()?;
         let sums = format!("s({above}) = E({all})");
-        let sums = einsum(&sums).arg("E", &exps).format("Dense").run()?;
+        let sums = einsum(&sums).arg("E", &exps).format(Format::full(self.rank() - 1)?).run()?;
         let text = format!("R({all})<structure E({all})> = E({all}) / s({above})");
         Ok(einsum(&text).arg("E", &exps).arg("s", &sums).format(&format).run()?)
     }
@@ -135,7 +136,7 @@ impl Tensor {
         let text = format!("E({all})<structure A({all})> = exp(A({all}) - m({above}))");
         let exps = einsum(&text).arg("A", self).arg("m", &largest).format(&format).run()?;
         let sums = format!("s({above}) = E({all})");
-        let sums = einsum(&sums).arg("E", &exps).format("Dense").run()?;
+        let sums = einsum(&sums).arg("E", &exps).format(Format::full(self.rank() - 1)?).run()?;
         let text =
             format!("R({all})<structure A({all})> = A({all}) - m({above}) - log(s({above}))");
         let call = einsum(&text).arg("A", self).arg("m", &largest).arg("s", &sums);
@@ -151,7 +152,7 @@ impl Tensor {
         let all = names(self.rank());
         let above = list(&all[..last]);
         let text = format!("m({above}) = A({}) using max_plus", list(&all));
-        Ok((above, einsum(&text).arg("A", self).format("Dense").run()?))
+        Ok((above, einsum(&text).arg("A", self).format(Format::full(last)?).run()?))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Products.
 
+use ust_format::Format;
+
 use super::operators::broadcast;
 use super::{list, names};
 use crate::einsum::{Argument, Einsum, einsum};
@@ -129,7 +131,8 @@ impl Tensor {
         let woven: Vec<&String> = (0..rank).flat_map(|dim| [&all[dim], &all[rank + dim]]).collect();
         let text =
             format!("C({}) = A({}) * B({})", list(&woven), list(&all[..rank]), list(&all[rank..]));
-        let product = einsum(&text).arg("A", self).arg("B", other).format("COO").run()?;
+        let entries = Format::resolve("COO", Some(2 * rank))?;
+        let product = einsum(&text).arg("A", self).arg("B", other).format(entries).run()?;
         let extents = self.shape().iter().zip(other.shape());
         let shape: Option<Vec<usize>> = extents.map(|(a, b)| a.checked_mul(*b)).collect();
         let shape = shape.ok_or_else(|| Error::TooLarge("a Kronecker product".to_owned()))?;

@@ -1,5 +1,7 @@
 //! Rows and columns by number or by mask; diagonals; elements where another tensor has some.
 
+use ust_format::Format;
+
 use super::{list, names};
 use crate::einsum::einsum;
 use crate::error::Error;
@@ -29,7 +31,8 @@ impl Tensor {
         let at = C::into_column(at);
         let places = (0..at.len() as i64).collect();
         let shape = [at.len(), self.shape()[dim]];
-        let ones = Self::from_coo(&Coo::iso(shape, vec![places, at], self.dtype().one())?, "CSR")?;
+        let rows = Format::resolve("CSR", Some(2))?;
+        let ones = Self::from_coo(&Coo::iso(shape, vec![places, at], self.dtype().one())?, rows)?;
         let all = names(self.rank());
         let mut out = all.clone();
         out[dim] = "n".to_owned();

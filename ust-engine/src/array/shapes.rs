@@ -206,8 +206,10 @@ impl Tensor {
 
     /// The format of a tree of compressed dimensions, or full if this tensor is.
     fn tree(&self) -> Result<Format, Error> {
-        let name = if self.format().is_full() { "Dense" } else { "CSF" };
-        Ok(Format::resolve(name, Some(self.rank()))?)
+        match self.format().is_full() {
+            true => Ok(Format::full(self.rank())?),
+            false => Ok(Format::resolve("CSF", Some(self.rank()))?),
+        }
     }
 
     /// Tensors side by side: [`Tensor::concat`] along the second dimension; vectors along their only one.
