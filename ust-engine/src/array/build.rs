@@ -62,7 +62,7 @@ impl Tensor {
         data: impl Into<Values>,
     ) -> Result<Self, Error> {
         compressed(
-            Format::resolve("CSR", Some(2))?,
+            &Format::resolve("CSR", Some(2))?,
             shape.into(),
             indptr.into(),
             indices.into(),
@@ -88,7 +88,7 @@ impl Tensor {
         data: impl Into<Values>,
     ) -> Result<Self, Error> {
         compressed(
-            Format::resolve("CSC", Some(2))?,
+            &Format::resolve("CSC", Some(2))?,
             shape.into(),
             indptr.into(),
             indices.into(),
@@ -118,7 +118,7 @@ impl Tensor {
         let [rows, columns] = block.into();
         let name = format!("BSR({rows}, {columns})");
         compressed(
-            Format::resolve(&name, Some(2))?,
+            &Format::resolve(&name, Some(2))?,
             shape.into(),
             indptr.into(),
             indices.into(),
@@ -204,7 +204,7 @@ impl Tensor {
 }
 
 fn compressed(
-    format: Format,
+    format: &Format,
     shape: [usize; 2],
     indptr: IndexArray,
     indices: IndexArray,
@@ -213,5 +213,5 @@ fn compressed(
     let mut levels = vec![Vec::new(); format.level_count()];
     let listed = format.descriptions().iter().position(|level| !level.arrays.is_empty());
     levels[listed.expect("a level with arrays")] = vec![indptr, indices];
-    Tensor::from_parts(&format, &shape, Parts::new(levels, data))
+    Tensor::from_parts(format, &shape, Parts::new(levels, data))
 }

@@ -130,6 +130,44 @@ impl Tensor {
         self.extreme("max", &axes.of(self.rank()))
     }
 
+    /// The first coordinate of the smallest element along a dimension, stored or not, as an `i64`. NaN is no element:
+    /// where all are NaN, it is the extent.
+    ///
+    /// ```
+    /// # use ust::Tensor;
+    /// let a = Tensor::from_dense(&ndarray::array![[1, 0, 2], [5, 4, 9]], "CSR")?;
+    /// assert_eq!(a.argmin(1)?.values().typed::<i64>()?, [1, 1]);
+    /// assert_eq!(a.argmax(0)?.values().typed::<i64>()?, [1, 1, 1]);
+    /// # Ok::<(), ust::Error>(())
+    /// ```
+    ///
+    /// Cost: all elements are visited.
+    ///
+    /// # Errors
+    /// As [`Tensor::min`].
+    pub fn argmin(&self, dim: usize) -> Result<Self, Error> {
+        self.place_of(&self.min(dim)?, dim)
+    }
+
+    /// The first coordinate of the largest element along a dimension. As [`Tensor::argmin`].
+    ///
+    /// # Errors
+    /// As [`Tensor::min`].
+    pub fn argmax(&self, dim: usize) -> Result<Self, Error> {
+        self.place_of(&self.max(dim)?, dim)
+    }
+
+    /// The first coordinate along a dimension where the element equals the one in `wanted`.
+    fn place_of(&self, wanted: &Self, dim: usize) -> Result<Self, Error> {
+        let all = names(self.rank());
+        let (over, extent) = (&all[dim], self.shape()[dim]);
+        let kept: Vec<&str> = (0..all.len()).filter(|&at| at != dim).map(|at| &*all[at]).collect();
+        let (kept, all) = (list(&kept), list(&all));
+        let text =
+            format!("R({kept}) = min({over}, where(A({all}) == m({kept}), {over}, {extent}))");
+        Ok(einsum(&text).arg("A", self).arg("m", wanted).run()?)
+    }
+
     /// Whether any element along some dimensions is not zero. As [`Tensor::sum`].
     ///
     /// ```

@@ -56,7 +56,7 @@ fn fresh() -> u32 {
 fn random(shape: &str, format: &str) -> Tensor {
     let coo = generate(&format!("random({shape}, seed={})", fresh())).unwrap();
     let rank = coo.shape.len();
-    Tensor::from_coo(&coo, &Format::resolve(format, Some(rank)).unwrap()).unwrap()
+    Tensor::from_coo(&coo, Format::resolve(format, Some(rank)).unwrap()).unwrap()
 }
 
 fn elements(tensor: &Tensor) -> Vec<f64> {
@@ -127,7 +127,7 @@ fn a_kernel_takes_the_coordinates_of_each_shape() {
     for format in ["CSR", "DIA-I", "BSR(2,2)", "COO"] {
         let of = |shape: &str| random(shape, format);
         let text = "y(i) = sum(j, (i * 100 + j) * A(i,j))";
-        let kernel = einsum(text).arg("A", &of("9x7, nnz=20")).prepare().unwrap();
+        let kernel = einsum(text).arg("A", of("9x7, nnz=20")).prepare().unwrap();
         for shape in ["9x7, nnz=30", "31x5, nnz=60", "3x90, nnz=100"] {
             let a = of(shape);
             let call = einsum(text).arg("A", &a);
@@ -143,7 +143,7 @@ fn a_triangle_of_a_huge_matrix_is_sparse() {
     let crd = vec![vec![0_i64, 5, 999_999_999_999], vec![3, 5, 999_999_999_998]];
     let coo = Coo::new(vec![extent; 2], crd, vec![1.0, 2.0, 3.0]).unwrap();
     for format in ["COO", "DCSR"] {
-        let a = Tensor::from_coo(&coo, &Format::resolve(format, Some(2)).unwrap()).unwrap();
+        let a = Tensor::from_coo(&coo, Format::resolve(format, Some(2)).unwrap()).unwrap();
         let run = |text: &str| einsum(text).arg("A", &a).run().unwrap();
         let kept = |tensor: &Tensor| {
             let coo = tensor.to_coo().unwrap();

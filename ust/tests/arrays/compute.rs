@@ -48,6 +48,14 @@ proptest! {
             same(a.any(&axes[..]), &folded(&some, &axes, f64::max), "any");
             same(a.all(&axes[..]), &folded(&some, &axes, f64::min), "all");
             same(a.norm(Norm::Count, &axes[..]), &folded(&some, &axes, |a, b| a + b), "count");
+            if let [dim] = axes[..] {
+                let place = |better: fn(&f64, &f64) -> bool| whole.map_axis(Axis(dim), |lane| {
+                    let best = (0..lane.len()).reduce(|a, b| if better(&lane[b], &lane[a]) { b } else { a });
+                    best.unwrap() as f64
+                });
+                same(a.argmin(dim), &place(|a, b| a < b), "argmin");
+                same(a.argmax(dim), &place(|a, b| a > b), "argmax");
+            }
             let sizes = whole.mapv(f64::abs);
             same(a.norm(Norm::L1, &axes[..]), &folded(&sizes, &axes, |a, b| a + b), "l1");
             same(a.norm(Norm::Max, &axes[..]), &folded(&sizes, &axes, f64::max), "largest");
@@ -81,6 +89,25 @@ proptest! {
             // A format of a bounded number of entries need not hold them elsewhere.
             if let Ok(found) = a.reshape(&reversed) {
                 assert_same(&dense(&found), &moved(&reversed), &case);
+            }
+            if let [.., rows, columns] = shape[..] {
+                let offset = at[0] as isize - 2;
+                let side = |keep: fn(isize, isize) -> bool| {
+                    let mut part = whole.clone();
+                    for (at, value) in part.iter_mut().enumerate() {
+                        let (row, column) = (at / columns % rows, at % columns);
+                        if !keep(column as isize - row as isize, 0) {
+                            *value = 0.0;
+                        }
+                    }
+                    part
+                };
+                if let Ok(low) = a.tril(0) {
+                    assert_same(&dense(&low), &side(|a, b| a <= b), &case);
+                }
+                if let (Ok(low), Ok(high)) = (a.tril(offset), a.triu(offset + 1)) {
+                    assert_same(&(dense(&low) + dense(&high)), &whole, &case);
+                }
             }
             assert_same(&dense(&a.flatten().unwrap()), &moved(&[count]), &case);
             if let Ok(found) = a.take(at.clone(), dim) {

@@ -98,6 +98,12 @@ pub(crate) const CASES: &[Case] = &[
     },
     case("functions", "y(i) = exp(x(i)) * sqrt(x(i))", &[("x", Dtype::Complex64, "Dense")], ""),
     case("product_of_entries", "s = prod(i, prod(j, A(i,j) + 1))", &[("A", F64, "CSR")], ""),
+    case(
+        "spmv_of_triangle",
+        "y(i) = A(i,j) * (i >= j) * x(j)",
+        &[("A", F64, "CSR"), ("x", F64, "Dense")],
+        "",
+    ),
     case("any", "y(i) = any(j, A(i,j) > 0)", &[("A", F64, "CSR")], ""),
     Case {
         backend: LARGE_TABLES,

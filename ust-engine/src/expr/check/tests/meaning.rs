@@ -41,7 +41,7 @@ fn an_index_is_its_coordinate() {
         ("y(i) = b(i) * i", "*(b(i), f64(i))"),
         ("s1 = i * b(i)", "+{i}(*(f64(i), b(i)))"),
         ("s1 = sum(i, i * b(i))", "+{i}(*(f64(i), b(i)))"),
-        ("y(i) = max(0, i)", "max(0i64, i)"),
+        ("y(i) = b(i) + max(0, i)", "+(b(i), f64(max(0i64, i)))"),
         ("y(i) = max(j, i * A(i,j) + j)", "max{j}(+(*(f64(i), A(i,j)), f64(j)))"),
         ("y(i) = b(i) + abs(i)", "+(b(i), f64(abs(i)))"),
         ("C(i,j) = A(i,j) * (i >= j)", "*(A(i,j), f64(<=(j, i)))"),
