@@ -171,6 +171,7 @@
 //! | formats: text, names, sizes, inverse maps | [`Format`], [`format::named`] |
 //! | format text that the compiler checks | [`format!`](macro@format) |
 //! | tensors: build, access, convert, check | [`Tensor`], [`tensor`] |
+//! | what NumPy, SciPy and PyTorch have, and how it is written here | [`arrays`] |
 //! | entries one by one, in any order | [`Builder`]; of a tensor, [`Tensor::update`] |
 //! | entries as columns | [`Coo`], [`coo`] |
 //! | files: Matrix Market, FROSTT, NumPy, SciPy | [`io`] |
@@ -224,6 +225,8 @@ use ust_level_sparse_run_length as _;
 
 #[cfg(feature = "macros")]
 mod macros;
+#[doc = include_str!("../docs/arrays.md")]
+pub mod arrays {}
 #[doc = include_str!("../docs/what-zero-means.md")]
 pub mod what_zero_means {}
 #[doc = include_str!("../docs/composed.md")]
