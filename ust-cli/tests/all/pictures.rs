@@ -1,13 +1,14 @@
 //! Pictures in files: SVG and PNG, light and dark.
 
-use std::path::Path;
-
-use super::common::{ust, ust_in};
+use super::common::ust;
+#[cfg(feature = "png")]
+use super::common::ust_in;
 
 const SHOW: [&str; 4] = ["show", "gen:poisson2d(3)", "--format", "BSR(2,2)"];
 
 /// Width and height of a PNG.
-fn size(file: &Path) -> (u32, u32) {
+#[cfg(feature = "png")]
+fn size(file: &std::path::Path) -> (u32, u32) {
     let bytes = std::fs::read(file).unwrap();
     assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n");
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());

@@ -113,16 +113,11 @@ impl Tensor {
     /// # Errors
     /// [`Error::Shape`] for a tensor without dimensions; those of an expression.
     pub fn softmax(&self) -> Result<Self, Error> {
-        let (above, largest) = self.largest_stored()?;
+        let Exponentials { exps, sums, above, .. } = self.exponentials()?;
         let all = list(&names(self.rank()));
-        let format = self.format().without_slices();
-        let text = format!("E({all})<structure A({all})> = exp(A({all}) - m({above}))");
-        let call = einsum(&text).arg("A", self).arg("m", &largest);
-        let exps = call.format(&format).run()?;
-        let sums = format!("s({above}) = E({all})");
-        let sums = einsum(&sums).arg("E", &exps).format(Format::full(self.rank() - 1)?).run()?;
         let text = format!("R({all})<structure E({all})> = E({all}) / s({above})");
-        Ok(einsum(&text).arg("E", &exps).arg("s", &sums).format(&format).run()?)
+        let call = einsum(&text).arg("E", &exps).arg("s", &sums);
+        Ok(call.format(self.format().without_slices()).run()?)
     }
 
     /// The logarithm of [`Tensor::softmax`] at the stored elements. Elements that are not stored stay zero.
@@ -130,30 +125,44 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::softmax`].
     pub fn log_softmax(&self) -> Result<Self, Error> {
-        let (above, largest) = self.largest_stored()?;
+        let Exponentials { largest, sums, above, .. } = self.exponentials()?;
         let all = list(&names(self.rank()));
-        let format = self.format().without_slices();
-        let text = format!("E({all})<structure A({all})> = exp(A({all}) - m({above}))");
-        let exps = einsum(&text).arg("A", self).arg("m", &largest).format(&format).run()?;
-        let sums = format!("s({above}) = E({all})");
-        let sums = einsum(&sums).arg("E", &exps).format(Format::full(self.rank() - 1)?).run()?;
         let text =
             format!("R({all})<structure A({all})> = A({all}) - m({above}) - log(s({above}))");
         let call = einsum(&text).arg("A", self).arg("m", &largest).arg("s", &sums);
-        Ok(call.format(&format).run()?)
+        Ok(call.format(self.format().without_slices()).run()?)
     }
 
-    /// The largest stored element along the last dimension, and the names of the others.
-    fn largest_stored(&self) -> Result<(String, Self), Error> {
+    /// The exponentials of the stored elements along the last dimension, each less the largest, so that none overflows.
+    fn exponentials(&self) -> Result<Exponentials, Error> {
         let Some(last) = self.rank().checked_sub(1) else {
             let expected = "a dimension at least".to_owned();
             return Err(Error::Shape { found: Vec::new(), expected });
         };
         let all = names(self.rank());
-        let above = list(&all[..last]);
-        let text = format!("m({above}) = A({}) using max_plus", list(&all));
-        Ok((above, einsum(&text).arg("A", self).format(Format::full(last)?).run()?))
+        let (above, all) = (list(&all[..last]), list(&all));
+        let vector = Format::full(last)?;
+        // What is not stored is minus infinity there.
+        let text = format!("m({above}) = A({all}) using max_plus");
+        let largest = einsum(&text).arg("A", self).format(&vector).run()?;
+        let text = format!("E({all})<structure A({all})> = exp(A({all}) - m({above}))");
+        let call = einsum(&text).arg("A", self).arg("m", &largest);
+        let exps = call.format(self.format().without_slices()).run()?;
+        let text = format!("s({above}) = E({all})");
+        let sums = einsum(&text).arg("E", &exps).format(&vector).run()?;
+        Ok(Exponentials { exps, largest, sums, above })
     }
+}
+
+/// See [`Tensor::exponentials`].
+struct Exponentials {
+    exps: Tensor,
+    /// The largest stored element of each lane.
+    largest: Tensor,
+    /// The sum of the exponentials of each lane.
+    sums: Tensor,
+    /// The index variables of all dimensions but the last.
+    above: String,
 }
 
 macro_rules! assigning {
