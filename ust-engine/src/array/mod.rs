@@ -6,6 +6,7 @@
 //! | `build` | from triplets, from the arrays of CSR and its kin; identities, diagonals |
 //! | `change` | functions of each element, `+=`, softmax |
 //! | [`iter`] | stored entries, one after another, with their types |
+//! | `lanes` | what is along the last dimension, sorted; the largest of it |
 //! | [`operators`] | `&a + &b`, with broadcasting |
 //! | `products` | `dot`, `matmul`, `kron`, `addmm` |
 //! | [`reduce`] | sums, means, extremes and norms, over some dimensions or all |
@@ -17,6 +18,7 @@
 mod build;
 mod change;
 pub mod iter;
+mod lanes;
 pub mod operators;
 mod products;
 pub mod reduce;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeFull;
 
-use ust_level_api::Element;
+use ust_level_api::{Dtype, Element};
 
 use super::{list, names};
 use crate::einsum::einsum;
@@ -71,13 +71,15 @@ impl Tensor {
     /// # Ok::<(), ust::Error>(())
     /// ```
     ///
-    /// Unstored elements count as in every expression: see [`einsum`]. Cost: a pass over the stored elements. To keep
+    /// Integers of less than 64 bits are summed in 64, in an `i64` or a `u64`; an expression keeps their dtype. Unstored
+    /// elements count as in every expression: see [`einsum`]. Cost: a pass over the stored elements. To keep
     /// the dimension, follow with [`Tensor::expand_dims`].
     ///
     /// # Errors
     /// [`Error::Shape`] for a dimension that there is not, or that is named twice; those of an expression.
     pub fn sum(&self, axes: impl Axes) -> Result<Self, Error> {
-        self.reduced("sum", "A", "", &axes.of(self.rank()))
+        let (before, after) = self.widened();
+        self.reduced("sum", before, after, &axes.of(self.rank()))
     }
 
     /// The product over some dimensions. As [`Tensor::sum`].
@@ -85,7 +87,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sum`].
     pub fn prod(&self, axes: impl Axes) -> Result<Self, Error> {
-        self.reduced("prod", "A", "", &axes.of(self.rank()))
+        let (before, after) = self.widened();
+        self.reduced("prod", before, after, &axes.of(self.rank()))
     }
 
     /// The mean over some dimensions, of all elements, stored or not. Of integers, an `f64`. As [`Tensor::sum`].
@@ -103,7 +106,7 @@ impl Tensor {
         let axes = axes.of(self.rank());
         self.expect_dims(&axes)?;
         let count: f64 = axes.iter().map(|&dim| self.shape()[dim] as f64).product();
-        self.reduced("sum", "A", "", &axes)?.each("A", &format!(" / {count:?}"))
+        self.sum(&axes[..])?.each("A", &format!(" / {count:?}"))
     }
 
     /// The smallest element along some dimensions, stored or not. As [`Tensor::sum`].
@@ -207,7 +210,10 @@ impl Tensor {
     pub fn norm(&self, norm: Norm, axes: impl Axes) -> Result<Self, Error> {
         let axes = axes.of(self.rank());
         match norm {
-            Norm::L1 => self.reduced("sum", "abs(A", ")", &axes),
+            Norm::L1 => {
+                let (before, after) = self.widened();
+                self.reduced("sum", &format!("abs({before}"), &format!("{after})"), &axes)
+            }
             Norm::L2 => {
                 let of = format!("abs({}", self.as_fraction());
                 let squares = self.reduced("sum", &of, ")^2", &axes)?;
@@ -234,6 +240,16 @@ impl Tensor {
             return Err(Error::Shape { found: self.shape().to_vec(), expected });
         }
         self.get_as(&vec![0; self.rank()])
+    }
+
+    /// What stands around the operand `A` of a sum: integers narrower than 64 bits are widened, so that few sums
+    /// overflow, as in NumPy and the array API standard.
+    fn widened(&self) -> (&'static str, &'static str) {
+        match self.dtype() {
+            Dtype::I8 | Dtype::I16 | Dtype::I32 => ("i64(A", ")"),
+            Dtype::U8 | Dtype::U16 | Dtype::U32 => ("u64(A", ")"),
+            _ => ("A", ""),
+        }
     }
 
     /// The operand `A` of an expression, in a dtype that has fractions.

@@ -3,7 +3,6 @@
 use ust_format::Format;
 
 use super::{list, names};
-use crate::convert::build::BuildOptions;
 use crate::einsum::einsum;
 use crate::error::Error;
 use crate::storage::coo::{Coo, Coordinate};
@@ -133,8 +132,7 @@ impl Tensor {
         let column = |crd: &Vec<i64>| kept.iter().map(|&entry| crd[entry as usize]).collect();
         let crd = all.crd.iter().map(column).collect();
         let coo = Coo { shape: all.shape, crd, values: all.values.gather(&kept) };
-        let options = BuildOptions { fill: Some(self.fill()), ..BuildOptions::default() };
-        Self::from_coo_with(&coo, self.format().without_slices(), &options)
+        self.made_of(&coo)
     }
 
     /// The elements of a matrix, or of each of a stack of them, on the diagonal `offset` and below. Those above are not
@@ -181,7 +179,7 @@ impl Tensor {
     /// let a = Tensor::from_dense(&ndarray::array![[1, 5, 0], [0, 2, 6], [7, 0, 3]], "CSR")?;
     /// assert_eq!(a.diagonal(0)?.to_dense::<i32>()?, ndarray::array![1, 2, 3].into_dyn());
     /// assert_eq!(a.diagonal(1)?.to_dense::<i32>()?, ndarray::array![5, 6].into_dyn());
-    /// assert_eq!(a.trace()?.item::<i32>()?, 6);
+    /// assert_eq!(a.trace()?.item::<i64>()?, 6);
     /// # Ok::<(), ust::Error>(())
     /// ```
     ///
@@ -196,7 +194,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::diagonal`].
     pub fn trace(&self) -> Result<Self, Error> {
-        Ok(einsum("s = A(i,i)").arg("A", self.square(0)?).run()?)
+        self.diagonal(0)?.sum(..)
     }
 
     /// The square part of a matrix whose diagonal is one of those of this matrix.

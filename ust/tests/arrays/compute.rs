@@ -66,7 +66,7 @@ proptest! {
 
     #[test]
     fn values_shapes_and_parts(
-        shape in prop::collection::vec(1_usize..6, 1..4),
+        shape in prop::collection::vec(2_usize..6, 1..4),
         picks in prop::collection::vec(any::<i8>(), 60),
         at in prop::collection::vec(any::<u8>(), 1..6),
         dim in any::<u8>(),
@@ -89,6 +89,34 @@ proptest! {
             // A format of a bounded number of entries need not hold them elsewhere.
             if let Ok(found) = a.reshape(&reversed) {
                 assert_same(&dense(&found), &moved(&reversed), &case);
+            }
+            let mut sorted = whole.clone();
+            sorted.map_inplace(|v| *v += 0.0);
+            for mut lane in sorted.lanes_mut(Axis(shape.len() - 1)) {
+                let mut values = lane.to_vec();
+                values.sort_by(f64::total_cmp);
+                lane.iter_mut().zip(values).for_each(|(to, value)| *to = value);
+            }
+            if let Ok(found) = a.sort() {
+                assert_same(&dense(&found), &sorted, &case);
+            }
+            if let Ok(found) = a.topk(2) {
+                let mut largest = whole.clone();
+                for mut lane in largest.lanes_mut(Axis(shape.len() - 1)) {
+                    let mut stored: Vec<f64> = lane.iter().copied().filter(|v| *v != 0.0).collect();
+                    stored.sort_by(|a, b| b.total_cmp(a));
+                    stored.truncate(2);
+                    for value in &mut lane {
+                        match stored.iter().position(|one| one == value) {
+                            Some(at) => drop(stored.remove(at)),
+                            None => *value = 0.0,
+                        }
+                    }
+                }
+                // A full format stores zeros, which are elements there.
+                if !a.has_padding() && a.nse() == a.nnz() {
+                    assert_same(&dense(&found), &largest, &case);
+                }
             }
             if let [.., rows, columns] = shape[..] {
                 let offset = at[0] as isize - 2;
@@ -208,6 +236,51 @@ proptest! {
             assert_same(&ArrayD::from_shape_vec(IxDyn(&[m]), y).unwrap(), &expected.into_dyn(), &format.to_string());
         }
     }
+}
+
+#[test]
+fn sums_of_narrow_integers_do_not_wrap() {
+    fn check<T: ust::tensor::StoredElement + From<u8>>(wide: ust::Dtype) {
+        let ones = Tensor::from_dense(
+            &ust::ndarray::Array1::from_elem(300, T::from(1_u8)),
+            "SparseVector",
+        );
+        let ones = ones.unwrap();
+        let sum = ones.sum(..).unwrap();
+        assert_eq!((sum.dtype(), dense(&sum).sum()), (wide, 300.0), "{}", ones.dtype());
+        assert_eq!(dense(&ones.mean(..).unwrap()).sum(), 1.0, "{}", ones.dtype());
+        assert_eq!(dense(&ones.norm(Norm::L1, ..).unwrap()).sum(), 300.0, "{}", ones.dtype());
+    }
+    check::<u8>(ust::Dtype::U64);
+    check::<i16>(ust::Dtype::I64);
+    check::<i32>(ust::Dtype::I64);
+    check::<f32>(ust::Dtype::F32);
+    let least = Tensor::from_dense(&ust::ndarray::arr1(&[i8::MIN; 300]), "SparseVector").unwrap();
+    assert_eq!(least.sum(..).unwrap().item::<i64>().unwrap(), -38_400);
+    assert_eq!(least.norm(Norm::L1, ..).unwrap().item::<i64>().unwrap(), 38_400);
+    let twos = Tensor::from_dense(&ust::ndarray::arr1(&[2_i8; 40]), "Dense").unwrap();
+    assert_eq!(twos.prod(..).unwrap().item::<i64>().unwrap(), 1 << 40);
+    let diagonal = Tensor::diags((300, 300), &[(0, &[1_i8])], "CSR").unwrap();
+    assert_eq!(diagonal.trace().unwrap().item::<i64>().unwrap(), 300);
+}
+
+#[test]
+fn sorted_lanes_end_with_nan_and_keep_every_bit_of_integers() {
+    let row =
+        ust::ndarray::arr1(&[0.0, f64::NAN, -1.5, f64::INFINITY, 0.0, -2.0, f64::NEG_INFINITY]);
+    let sorted = Tensor::from_dense(&row, "SparseVector").unwrap().sort().unwrap();
+    let found = sorted.to_dense::<f64>().unwrap().into_raw_vec_and_offset().0;
+    assert_eq!(found[..6], [f64::NEG_INFINITY, -2.0, -1.5, 0.0, 0.0, f64::INFINITY]);
+    assert!(found[6].is_nan());
+    let (a, b) = ((1_i64 << 53) + 1, 1_i64 << 53);
+    let row = Tensor::from_dense(&ust::ndarray::arr1(&[a, 0, b]), "SparseVector").unwrap();
+    assert_eq!(
+        row.sort().unwrap().to_dense::<i64>().unwrap(),
+        ust::ndarray::arr1(&[0, b, a]).into_dyn()
+    );
+    assert_eq!(row.topk(1).unwrap().values().typed::<i64>().unwrap(), [a]);
+    let complex = row.cast_lossy(ust::Dtype::Complex128).sort().unwrap_err().to_string();
+    assert!(complex.contains("complex numbers have no order"), "{complex}");
 }
 
 /// The softmax of the elements of a row that are not zero.
