@@ -7,6 +7,9 @@ use crate::error::Error;
 use crate::storage::coo::Coo;
 use crate::storage::{Tensor, Values};
 
+/// The numbers of some entries, each with the [`key`] of its value.
+type Lane = Vec<(u64, i128)>;
+
 impl Tensor {
     /// The elements along the last dimension in ascending order, those that are not stored among them, as in NumPy. NaN
     /// stands last. The format stays.
@@ -70,7 +73,7 @@ impl Tensor {
     }
 
     /// The entries, and those of each lane that has some, in ascending order, each with its key.
-    fn lanes(&self) -> Result<(Coo, Vec<Vec<(u64, i128)>>), Error> {
+    fn lanes(&self) -> Result<(Coo, Vec<Lane>), Error> {
         let Some(last) = self.rank().checked_sub(1) else {
             let expected = "a dimension at least".to_owned();
             return Err(Error::Shape { found: Vec::new(), expected });
