@@ -79,7 +79,7 @@ pub fn default_operations(rank: usize) -> Vec<String> {
 /// use std::time::Duration;
 /// use ust::{Tensor, advise};
 ///
-/// let a = Tensor::from_coo(&ust::generate::generate("poisson2d(20)")?, &"CSR".parse()?)?;
+/// let a = Tensor::from_coo(&ust::generate::generate("poisson2d(20)")?, "CSR")?;
 /// let options = advise::Options { budget: Duration::from_millis(50), ..Default::default() };
 /// let formats = ["CSR", "DIA"].map(str::to_owned);
 /// let bench = advise::bench(&a, &formats, &advise::default_operations(2), &options)?;
