@@ -10,7 +10,7 @@ use crate::storage::{StoredElement, Tensor, Values};
 
 impl Tensor {
     /// A function of every element. It is called for each stored one, and once for those that are not stored, whose
-    /// value is the fill value of the result. The structure stays.
+    /// value is the fill value of the result. The structure stays, but that duplicates are summed first.
     ///
     /// ```
     /// use ust::Tensor;
@@ -30,11 +30,17 @@ impl Tensor {
     ) -> Result<Self, Error> {
         let found = self.dtype();
         let fill = T::from_scalar(self.fill()).ok_or(Error::Dtype { expected: T::DTYPE, found })?;
-        let clean = self.clean_values()?;
+        let this = self.without_duplicates()?;
+        let clean = this.clean_values()?;
         let values: Vec<U> = clean.typed::<T>()?.iter().map(|&value| f(value)).collect();
-        let mut made = self.with_clean_values(U::wrap(values.into()))?;
+        let mut made = this.with_clean_values(U::wrap(values.into()))?;
         made.fill = f(fill).scalar();
         Ok(made)
+    }
+
+    /// This tensor, with each element stored once: a function of a sum is no sum of functions.
+    fn without_duplicates(&self) -> Result<Self, Error> {
+        if self.format().is_unique() { Ok(self.clone()) } else { self.coalesce() }
     }
 
     /// Multiplies every element by a number, in place. The number is cast to the dtype of the values.
@@ -79,7 +85,8 @@ impl Tensor {
                 .arg("high", &high)
                 .run()
         };
-        let mut made = self.with_clean_values(clipped(self.clean_values()?)?.values().clone())?;
+        let this = self.without_duplicates()?;
+        let mut made = this.with_clean_values(clipped(this.clean_values()?)?.values().clone())?;
         made.fill = clipped(Values::filled(self.fill(), 1))?.get(&[0])?;
         Ok(made)
     }

@@ -283,6 +283,17 @@ fn sorted_lanes_end_with_nan_and_keep_every_bit_of_integers() {
     assert!(complex.contains("complex numbers have no order"), "{complex}");
 }
 
+#[test]
+fn functions_are_of_elements_and_not_of_their_duplicates() {
+    let format = "(i, j) -> (i : compressed(nonunique), j : singleton(nonunique))";
+    let coo = ust::Coo::new([2, 2], vec![vec![0, 0, 1], vec![1, 1, 0]], [9.0, 16.0, 4.0]).unwrap();
+    let a = Tensor::from_coo(&coo, format).unwrap();
+    assert_eq!(a.nse(), 3);
+    let found = [a.map(f64::sqrt).unwrap(), a.clip(0.0, 20.0).unwrap()]
+        .map(|a| dense(&a).into_raw_vec_and_offset().0);
+    assert_eq!(found, [vec![0.0, 5.0, 2.0, 0.0], vec![0.0, 20.0, 4.0, 0.0]]);
+}
+
 /// The softmax of the elements of a row that are not zero.
 fn softmax(array: &ArrayView2<'_, f64>) -> Array2<f64> {
     let mut all = array.mapv(|v| if v == 0.0 { 0.0 } else { v.exp() });
