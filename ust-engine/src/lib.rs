@@ -96,6 +96,7 @@ pub mod ops {
     //! | [`operator`] | operators and functions, as IR |
     //! | [`kernel`] | prepared kernels, kept by the process |
     //! | [`parts`] | composed tensors in expressions |
+    //! | [`mod@derivative`] | the expressions of gradients |
     //! | [`control`] | threads, limits, cancelling, timings |
     //! | [`oracle`] | a plain evaluation over every coordinate, to compare with |
     pub use crate::array::operators;
@@ -104,7 +105,7 @@ pub mod ops {
     };
     pub use crate::expr::{
         Access, Assignment, CancelToken, Cancelled, CheckOptions, Expression, GivenInput, OpError,
-        Operator, Semiring, Sym, Timing, UserOperator, check, control, functions, operator, parse,
-        semiring, syntax, term,
+        Operator, Semiring, Sym, Timing, UserOperator, check, control, derivative, derivative_with,
+        functions, operator, parse, semiring, syntax, term,
     };
 }

@@ -122,9 +122,13 @@ impl Maker<'_> {
             74..78 => format!("min({}, {})", self.term(below), self.term(below)),
             78..80 => format!("-({} * {})", self.access(), self.factor(below)),
             80..83 => {
-                let sign = self.pick(&["<", "<=", "==", "!=", ">"]);
+                let sign = self.pick(&["<", "<=", "==", "!=", ">", "stored"]);
                 let (a, b) = (self.access(), self.leaf());
-                format!("where({a} {sign} {b}, {}, {})", self.term(below), self.term(below))
+                let condition = match sign {
+                    "stored" => format!("stored({a})"),
+                    sign => format!("{a} {sign} {b}"),
+                };
+                format!("where({condition}, {}, {})", self.term(below), self.term(below))
             }
             83..89 => {
                 self.smooth = true;

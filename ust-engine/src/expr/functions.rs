@@ -6,6 +6,7 @@
 //! * functions that do not: `acos acosh cos cosh exp log sigmoid`;
 //! * of two numbers: `atan2(y, x)`, `pow(a, b)` (also `a^b`); of two or more: `min`, `max`;
 //! * `where(mask, a, b)` is `a` where the mask is not zero, else `b`;
+//! * `stored(a)` is whether an operand in `a` stores an element, whatever its value;
 //! * the name of a dtype, as in `f32(a)`, converts as Rust's `as` does;
 //! * over indices: `sum(k, a)`, `prod`, `min`, `max`, `any`, `all`. `sum` and `prod` of bools count
 //!   in `i64`, as in NumPy; other integers keep their dtype and wrap.
@@ -29,6 +30,8 @@ pub(crate) enum Meaning {
     Reduce(Operator),
     /// A conversion.
     Cast(Dtype),
+    /// Whether an element is stored.
+    Stored,
 }
 
 const FUNCTIONS: [(&str, Func); 32] = [
@@ -66,7 +69,7 @@ const FUNCTIONS: [(&str, Func); 32] = [
     ("trunc", Func::Trunc),
 ];
 
-const OPERATORS: [(&str, Meaning); 17] = [
+const OPERATORS: [(&str, Meaning); 18] = [
     ("all", Meaning::Reduce(Operator::And)),
     ("any", Meaning::Reduce(Operator::Or)),
     ("atan2", Meaning::Call(Operator::Func(Func::Atan2), 2)),
@@ -82,6 +85,7 @@ const OPERATORS: [(&str, Meaning); 17] = [
     ("prod", Meaning::Reduce(Operator::Mul)),
     ("relu", Meaning::Call(Operator::Relu, 1)),
     ("sigmoid", Meaning::Call(Operator::Sigmoid, 1)),
+    ("stored", Meaning::Stored),
     ("sum", Meaning::Reduce(Operator::Add)),
     ("where", Meaning::Call(Operator::Where, 3)),
 ];
@@ -96,6 +100,17 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
         return Some(meaning.clone());
     }
     Dtype::ALL.iter().find(|dtype| dtype.name() == name).map(|dtype| Meaning::Cast(*dtype))
+}
+
+/// The name of the function that an operator is, if it has one.
+pub(crate) fn name(op: &Operator) -> Option<&'static str> {
+    let is = |meaning: &Meaning| match meaning {
+        Meaning::Call(known, _) | Meaning::Fold(known) => known == op,
+        _ => false,
+    };
+    let funcs = FUNCTIONS.iter().filter(|(_, func)| *op == Operator::Func(*func));
+    let others = OPERATORS.iter().filter(|(_, meaning)| is(meaning));
+    funcs.map(|(name, _)| *name).chain(others.map(|(name, _)| *name)).next()
 }
 
 pub(crate) fn is_function(name: &str) -> bool {

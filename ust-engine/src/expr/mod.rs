@@ -15,11 +15,13 @@
 //! | [`check`] | names, extents and dtypes: from the syntax tree to an assignment |
 //! | [`term`] | the checked assignment |
 //! | [`operator`] | operators and functions, as IR |
+//! | [`mod@derivative`] | the expressions of gradients |
 //! | `linear` | whether an expression is linear in an operand |
 //! | [`control`] | threads, limits, cancelling, timings |
 
 pub mod check;
 pub mod control;
+pub mod derivative;
 pub mod functions;
 mod linear;
 pub mod operator;
@@ -32,6 +34,7 @@ use std::ops::Range;
 
 pub use check::{CheckOptions, GivenInput};
 pub use control::Timing;
+pub use derivative::{derivative, derivative_with};
 pub use operator::{Operator, Sym, UserOperator};
 pub use semiring::Semiring;
 pub use syntax::{Access, Expression};

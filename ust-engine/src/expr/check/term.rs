@@ -118,7 +118,9 @@ impl Checker<'_> {
             .take_while(|arg| arg.bare().is_some_and(|name| self.scope.is_index(name)));
         // The argument of a function of one may be an index: its coordinate.
         let leading = match &meaning {
-            Meaning::Call(..) => leading.count().min(call.args.len().saturating_sub(1)),
+            Meaning::Call(..) | Meaning::Stored => {
+                leading.count().min(call.args.len().saturating_sub(1))
+            }
             _ => leading.count(),
         };
         let reduces = |leading: usize| leading > 0 || call.over.is_some();
@@ -145,7 +147,7 @@ impl Checker<'_> {
         }
         let wanted = match meaning {
             Meaning::Call(_, arity) => *arity,
-            Meaning::Cast(_) => 1,
+            Meaning::Cast(_) | Meaning::Stored => 1,
             Meaning::Fold(_) | Meaning::Reduce(_) => found.max(2),
         };
         if wanted != found {
@@ -166,6 +168,12 @@ impl Checker<'_> {
                 let arg = args.remove(0);
                 Ok(typed::cast(arg, *dtype, self.zero_of()))
             }
+            Meaning::Stored if call.stored => self.error(
+                span,
+                "`stored` has no form of its own for stored elements".to_owned(),
+                None,
+            ),
+            Meaning::Stored => Ok(typed::present(&args.remove(0).term)),
             Meaning::Call(op, _) if call.stored => {
                 let typed = typed::stored(op, args.remove(0), self.zero_of());
                 typed.or_else(|error| self.refuse(op, &error, span))

@@ -1,5 +1,7 @@
 //! Terms with their dtypes, and the casts that bring arguments to one dtype.
 
+use std::collections::BTreeSet;
+
 use ust_level_api::{Dtype, Scalar};
 
 use crate::expr::operator::Operator;
@@ -163,6 +165,18 @@ pub(crate) fn stored(
     let (arg, dtype) = op.signature(of).ok_or(TypeError::Refused(of))?;
     let arg = Box::new(coerce(typed, arg, plus)?);
     Ok(Typed { term: Term::Stored { op: op.clone(), arg, dtype }, ty: Ty::Strong(dtype) })
+}
+
+/// Whether an element is stored below a term: a truth value. As for [`stored`], the results of reductions are.
+pub(crate) fn present(below: &Term) -> Typed {
+    let either = |a, b| Term::Call { op: Operator::Or, args: vec![a, b], dtype: Dtype::Bool };
+    let accesses: BTreeSet<usize> = below.uses().into_iter().collect();
+    let term = match below.reduces() {
+        true => None,
+        false => accesses.into_iter().map(Term::Present).reduce(either),
+    };
+    let term = term.unwrap_or(Term::Const(Scalar::Bool(below.reduces())));
+    Typed { term, ty: Ty::Strong(Dtype::Bool) }
 }
 
 /// A reduction over some indices.

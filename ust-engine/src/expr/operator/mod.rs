@@ -10,6 +10,7 @@
 //! | `facts` | identities, annihilators, and other facts for the planner |
 //! | [`typing`] | dtypes of arguments and results |
 //! | [`sym`], [`user`] | operators that a user declares |
+//! | `written` | these as syntax |
 
 mod emit;
 mod facts;
@@ -18,6 +19,7 @@ pub mod sym;
 mod tests;
 pub mod typing;
 pub mod user;
+mod written;
 
 use ust_level_api::Dtype;
 use ust_level_api::ir::{BinOp, Elem, Func};

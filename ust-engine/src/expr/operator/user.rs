@@ -30,7 +30,7 @@ use crate::expr::term::Term;
 pub struct UserOperator {
     name: Arc<str>,
     arity: usize,
-    body: Sym,
+    pub(super) body: Sym,
     identity: Option<Scalar>,
     annihilator: Option<Scalar>,
     /// All other fields, as text.

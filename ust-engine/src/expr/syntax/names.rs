@@ -94,7 +94,11 @@ impl Expression {
 impl Node {
     /// Calls `f` for this node and those below it, except for indices of tensors and indices that a
     /// reduction is over: `k` in `A(k)` and in `sum(k, ...)`.
-    fn visit<'a>(&'a self, declared: &dyn Fn(&str) -> bool, f: &mut dyn FnMut(&'a Node)) {
+    pub(crate) fn visit<'a>(
+        &'a self,
+        declared: &dyn Fn(&str) -> bool,
+        f: &mut dyn FnMut(&'a Node),
+    ) {
         f(self);
         match &self.kind {
             Kind::Literal(_) | Kind::Name(_) => {}
