@@ -7,12 +7,14 @@ Requests come as JSON lines on standard input, and each is answered by a line on
     {"do": "time", "id": 1, "calls": 3}                   {"seconds": 0.01}
     {"do": "outcome", "id": 1, "to": "out.npy"}           {}; a number for each row, float64
     {"do": "drop", "id": 1}                               {}
+    {"do": "version", "id": 0, "package": "scipy"}        {"version": "1.2.3"}, or null
 
 A request that fails is answered by {"error": "..."}. A new contender is one function here and one
 line in `src/contenders/python.rs`.
 """
 
 import gc
+import importlib.metadata
 import json
 import re
 import sys
@@ -235,6 +237,13 @@ def loaded(path):
     return sp.csr_array(sp.load_npz(path)) if path.endswith(".npz") else np.load(path)
 
 
+def version(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
 def answer(request, ready, cache):
     do, name = request["do"], request["id"]
     if do == "prepare":
@@ -257,6 +266,8 @@ def answer(request, ready, cache):
         return {"seconds": time.perf_counter() - start}
     if do == "outcome":
         np.save(request["to"], rows(ready[name]()))
+    if do == "version":
+        return {"version": version(request["package"])}
     if do == "drop":
         ready.pop(name, None)
         gc.collect()

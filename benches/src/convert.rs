@@ -120,7 +120,12 @@ pub(crate) fn run(args: &Convert) -> Result<(), Box<dyn std::error::Error>> {
     let unknown = |name: &&String| !groups.iter().any(|group| group.name == **name);
     if let Some(name) = args.only.iter().find(unknown) {
         let known: Vec<&str> = groups.iter().map(|group| group.name).collect();
-        return Err(format!("no group of inputs is called `{name}`: {}", known.join(", ")).into());
+        let all = known.join(", ");
+        return Err(format!(
+            "{} There are {all}.",
+            crate::names::unknown("group of inputs", name, known)
+        )
+        .into());
     }
     for &Conversions { name: group, input, formats } in groups {
         if !args.only.is_empty() && !args.only.iter().any(|only| only == group) {

@@ -2,8 +2,8 @@
 //! is [`main`].
 //!
 //! `matrix` times operations on inputs in formats; `convert` every pair of named formats;
-//! `insert` entries one by one; `overhead` planning, compiling and calling; `gpu` operations on a GPU; `compare` two stored runs. See
-//! `README.md`.
+//! `insert` entries one by one; `overhead` planning, compiling and calling; `gpu` operations on a GPU; `report` makes a page of a stored
+//! run, `compare` compares two. See `README.md`.
 //!
 //! # A program of your own
 //!
@@ -21,7 +21,7 @@
 //!
 //! | to add | submit | chosen by |
 //! |---|---|---|
-//! | somebody who computes | [`Contender`] | `matrix --contender` |
+//! | somebody who computes, and which version | [`Contender`], [`Version`] | `matrix --contender` |
 //! | what is computed | [`Operation`] | `matrix --op` |
 //! | what it is computed with | [`NamedInput`] | `matrix --input` |
 //! | what a GPU computes | [`DeviceOperation`] | `gpu --op` |
@@ -84,6 +84,7 @@
 //! | `convert`, `insert`, `overhead`, `gpu/` | the other commands |
 //! | `report/` | tables, JSON, pages, baselines |
 //! | `timing`, `memory` | how long something takes, and how much memory |
+//! | `names` | what is said of names that nobody registered |
 
 #![deny(unsafe_code)]
 
@@ -93,6 +94,7 @@ mod gpu;
 mod insert;
 mod matrix;
 mod memory;
+mod names;
 mod overhead;
 mod report;
 #[cfg(test)]
@@ -107,7 +109,9 @@ use clap::Parser;
 pub use convert::Conversions;
 pub use gpu::operation::DeviceOperation;
 pub use matrix::case::Case;
-pub use matrix::contender::{Contender, Prepared, Rows, Runner, Surroundings, remade, runner};
+pub use matrix::contender::{
+    Contender, Prepared, Rows, Runner, Surroundings, Version, remade, runner,
+};
 pub use matrix::input::{Input, NamedInput};
 pub use matrix::operation::{Operation, Task};
 pub use ust::level_api::inventory;
@@ -134,6 +138,8 @@ enum Command {
     Overhead(overhead::Overhead),
     /// Operations on a GPU: tried, and then timed.
     Gpu(gpu::Args),
+    /// A page of what `matrix --json` has written.
+    Report(report::stored::Stored),
     /// What has become slower between two runs of `matrix --save`.
     Compare(report::baseline::Compare),
 }
@@ -164,6 +170,7 @@ pub fn run(arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> 
         Command::Insert(args) => insert::run(&args).map(|()| true),
         Command::Overhead(args) => overhead::run(&args).map(|()| true),
         Command::Gpu(args) => gpu::run(&args),
+        Command::Report(args) => report::stored::run(&args).map(|()| true),
         Command::Compare(args) => report::baseline::run(&args),
     };
     match done {

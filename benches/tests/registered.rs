@@ -60,7 +60,10 @@ fn matrix(arguments: &[&str]) -> Vec<Value> {
     let code = ust_benches::run([&line[..], &SHORT, arguments].concat());
     assert!(succeeded(code), "{arguments:?}");
     let text = std::fs::read_to_string(file).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let (run, records): (Vec<Value>, Vec<Value>) = lines.partition(|line| !line["run"].is_null());
+    assert_eq!(run.len(), 1, "{run:#?}");
+    records
 }
 
 fn succeeded(code: ExitCode) -> bool {

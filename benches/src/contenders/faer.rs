@@ -13,9 +13,12 @@ use ust::Tensor;
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
 use crate::matrix::contender::with_real;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, Version, remade, runner};
 
 inventory::submit! { Contender { name: "faer", about: "the crate faer", prepare } }
+inventory::submit! { Version {
+    contender: "faer", of: |_| option_env!("VERSION_OF_FAER").map(str::to_owned),
+}}
 
 type Matrix<T> = SparseColMat<u32, T>;
 

@@ -9,10 +9,13 @@ use ust::Tensor;
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
 use crate::matrix::contender::with_real;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, Version, remade, runner};
 
 inventory::submit! { Contender {
     name: "nalgebra-sparse", about: "the crate nalgebra-sparse", prepare,
+}}
+inventory::submit! { Version {
+    contender: "nalgebra-sparse", of: |_| option_env!("VERSION_OF_NALGEBRA_SPARSE").map(str::to_owned),
 }}
 
 fn prepare(case: &Case<'_>, _: &Surroundings) -> Prepared {

@@ -13,7 +13,7 @@ use ust::{Dtype, Tensor};
 
 use super::BLOCKTIME;
 use crate::matrix::case::Case;
-use crate::matrix::contender::{Contender, Prepared, Runner, Surroundings};
+use crate::matrix::contender::{Contender, Prepared, Runner, Surroundings, Version};
 use crate::matrix::operation::Task;
 
 inventory::submit! { Contender {
@@ -30,6 +30,19 @@ inventory::submit! { Contender {
 inventory::submit! { Contender {
     name: "torch", about: "PyTorch, with --python", prepare: |case, around| prepare("torch", case, around),
 }}
+
+inventory::submit! { Version { contender: "scipy", of: |around| version("scipy", around) } }
+inventory::submit! { Version { contender: "scipy-sorted", of: |around| version("scipy", around) } }
+inventory::submit! { Version { contender: "numba", of: |around| version("numba", around) } }
+inventory::submit! { Version { contender: "torch", of: |around| version("torch", around) } }
+
+/// The version of a package, where there is a Python that has it.
+fn version(package: &str, around: &Surroundings) -> Option<String> {
+    let process = process(around.python.as_deref()?).ok()?;
+    let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+    let answer = process.ask(&json!({ "do": "version", "id": 0, "package": package })).ok()?;
+    answer["version"].as_str().map(str::to_owned)
+}
 
 /// How often threads of GNU's OpenMP look for more work: about [`BLOCKTIME`].
 const SPINCOUNT: u32 = 50_000 * BLOCKTIME;
@@ -122,19 +135,22 @@ impl Drop for Remote {
     }
 }
 
+/// The process, which is started if there is none.
+fn process(python: &Path) -> Result<Arc<Mutex<Process>>, String> {
+    let mut process = PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
+    if process.is_none() {
+        *process = Some(Arc::new(Mutex::new(Process::start(python)?)));
+    }
+    Ok(process.clone().ok_or("no process")?)
+}
+
 fn prepare(who: &str, case: &Case<'_>, around: &Surroundings) -> Prepared {
     let Some(python) = &around.python else { return Ok(None) };
     // Tensors of rank 3 have no counterpart there.
     if case.op.rank != 2 {
         return Ok(None);
     }
-    let process = {
-        let mut process = PROCESS.lock().unwrap_or_else(PoisonError::into_inner);
-        if process.is_none() {
-            *process = Some(Arc::new(Mutex::new(Process::start(python)?)));
-        }
-        process.clone().ok_or("no process")?
-    };
+    let process = process(python)?;
     let id = {
         let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
         process.prepared += 1;

@@ -6,9 +6,12 @@ use ust::ndarray::{ArrayView2, ArrayViewMut2};
 use super::loops::{Real, Rowwise};
 use crate::matrix::case::Case;
 use crate::matrix::contender::with_real;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, Version, remade, runner};
 
 inventory::submit! { Contender { name: "sprs", about: "the crate sprs", prepare } }
+inventory::submit! { Version {
+    contender: "sprs", of: |_| option_env!("VERSION_OF_SPRS").map(str::to_owned),
+}}
 
 /// Numbers that the crate multiplies.
 trait Number: Real + sprs::MulAcc {}

@@ -1,5 +1,6 @@
 //! Who computes. A contender registers itself here; those of this crate have a file each.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -20,6 +21,25 @@ pub struct Contender {
 }
 
 inventory::collect!(Contender);
+
+/// Which version of another's work a contender is, for reports.
+pub struct Version {
+    /// The contender's name.
+    pub contender: &'static str,
+    /// The version, where it can be told.
+    pub of: fn(&Surroundings) -> Option<String>,
+}
+
+inventory::collect!(Version);
+
+/// The versions of the contenders that are wanted, by name, as far as they can be told.
+pub(crate) fn versions(wanted: &[String], around: &Surroundings) -> BTreeMap<&'static str, String> {
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|w| w == name);
+    inventory::iter::<Version>()
+        .filter(|version| is_wanted(version.contender))
+        .filter_map(|version| Some((version.contender, (version.of)(around)?)))
+        .collect()
+}
 
 /// Ready to be timed; `None` from those who do not do this, and why it failed.
 pub type Prepared = Result<Option<Box<dyn Runner>>, String>;

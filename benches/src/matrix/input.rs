@@ -7,6 +7,8 @@ use ust::advise::{Origin, catalogue, stats};
 use ust::io::ReadOptions;
 use ust::{Coo, Dtype, Tensor};
 
+use crate::names::unknown;
+
 /// A generated tensor with a name.
 pub struct NamedInput {
     /// Its short name, for `--input`.
@@ -120,7 +122,9 @@ pub(crate) fn load(name: &str, text: &str) -> Result<Input, Box<dyn std::error::
     } else if text.contains('(') {
         ust::generate::generate(text)?
     } else {
-        return Err("no input that `--list` lists, no file, and no generator's text".into());
+        let known = registered().into_iter().map(|input| input.name);
+        let said = unknown("input", text, known);
+        return Err(format!("{said} Nor is it a file, or a generator's text.").into());
     };
     let file = path.file_name().filter(|_| path.exists());
     let name = file.map_or_else(|| name.to_owned(), |file| file.to_string_lossy().into_owned());

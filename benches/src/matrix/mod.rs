@@ -25,6 +25,7 @@ use ust::gpu::{Gpu, emulator};
 use ust::{Dtype, Format};
 
 use crate::contenders::cuda;
+use crate::names::unknown;
 use crate::report::{self, Record};
 use contender::Surroundings;
 use input::Input;
@@ -65,7 +66,7 @@ pub(crate) struct Matrix {
     /// Write a JSON object a line into this file.
     #[arg(long)]
     pub(crate) json: Option<PathBuf>,
-    /// Write a page with pictures into this file.
+    /// Write a page with verdicts and bars into this file.
     #[arg(long)]
     pub(crate) html: Option<PathBuf>,
     /// Store the medians in this file, for `compare`.
@@ -85,12 +86,23 @@ pub(crate) struct Matrix {
     pub(crate) list: bool,
 }
 
+impl Matrix {
+    /// How much is measured.
+    pub(crate) fn effort(&self) -> Effort {
+        Effort {
+            rounds: self.rounds.unwrap_or(if self.quick { 5 } else { 9 }),
+            seconds: self.seconds.unwrap_or(if self.quick { 0.3 } else { 5.0 }),
+        }
+    }
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Matrix) -> Result<(), Box<dyn std::error::Error>> {
     if args.list {
         list(args.quick);
         return Ok(());
     }
+    asked(args)?;
     let mut bandwidths = Vec::new();
     for &threads in &args.threads {
         let found = stream::bandwidth(threads, args.quick)?;
@@ -102,19 +114,25 @@ pub(crate) fn run(args: &Matrix) -> Result<(), Box<dyn std::error::Error>> {
         bandwidths.push((threads, found.best()));
     }
     let mut json = args.json.as_ref().map(std::fs::File::create).transpose()?;
-    let mut written = Ok(());
-    let Measured { records, failed } = records(args, &mut |group| {
-        report::table::print(group, &bandwidths);
-        if let (Some(file), Ok(())) = (&mut json, &written) {
-            written = file.write_all(report::json::lines(group).as_bytes());
+    let (mut lines, mut written) = (String::new(), 0);
+    let mut each = |around: &Surroundings, group: &[Record]| {
+        if lines.is_empty() {
+            lines = report::json::head(&report::run::of_matrix(args, around, &bandwidths));
         }
-    })?;
-    written?;
+        report::table::print(group, &bandwidths);
+        lines += &report::json::lines(group);
+        if let Some(file) = &mut json {
+            file.write_all(&lines.as_bytes()[written..])?;
+            written = lines.len();
+        }
+        Ok(())
+    };
+    let Measured { records, failed } = records(args, &mut each)?;
     if let Some(path) = &args.save {
         std::fs::write(path, report::baseline::text(&records))?;
     }
     if let Some(path) = &args.html {
-        std::fs::write(path, report::html::page(&records, &bandwidths))?;
+        std::fs::write(path, report::page::page(&lines)?)?;
     }
     match &failed[..] {
         [] => Ok(()),
@@ -144,28 +162,43 @@ pub(crate) struct Measured {
     pub(crate) failed: Vec<String>,
 }
 
+/// The operations and dtypes that are asked for, if every name is known.
+fn asked(args: &Matrix) -> Result<Asked, Box<dyn std::error::Error>> {
+    each_has_a_name()?;
+    let all = operation::operations();
+    let contenders = contender::contenders(&[]);
+    are_known("operation", &args.op, all.iter().map(|op| op.name))?;
+    are_known("contender", &args.contender, contenders.iter().map(|who| who.name))?;
+    formats::are_known(&args.format)?;
+    let wanted = |op: &&Operation| args.op.is_empty() || args.op.iter().any(|n| n == op.name);
+    let dtypes = args.dtype.iter().map(|d| dtype(d)).collect::<Result<_, _>>()?;
+    Ok((all.into_iter().filter(wanted).collect(), dtypes))
+}
+
+type Asked = (Vec<&'static Operation>, Vec<Dtype>);
+
+fn are_known<'a>(
+    kind: &str,
+    wanted: &[String],
+    known: impl Iterator<Item = &'a str>,
+) -> Result<(), String> {
+    let known: Vec<&str> = known.collect();
+    match wanted.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => Err(format!("{} See `matrix --list`.", unknown(kind, name, known))),
+        None => Ok(()),
+    }
+}
+
+/// What sees the records of one table.
+type Each<'a> = &'a mut dyn FnMut(&Surroundings, &[Record]) -> std::io::Result<()>;
+
 /// Measures everything asked for; `each` sees what belongs in one table as soon as it is there. What
 /// fails is told of at once, and does not keep the others from being measured.
 pub(crate) fn records(
     args: &Matrix,
-    each: &mut dyn FnMut(&[Record]),
+    each: Each<'_>,
 ) -> Result<Measured, Box<dyn std::error::Error>> {
-    each_has_a_name()?;
-    let operations: Vec<_> = operation::operations()
-        .into_iter()
-        .filter(|op| args.op.is_empty() || args.op.iter().any(|name| name == op.name))
-        .collect();
-    let unknown = |name: &&String| !operations.iter().any(|op| op.name == **name);
-    if let Some(name) = args.op.iter().find(unknown) {
-        return Err(format!("no operation is called `{name}`: see `matrix --list`").into());
-    }
-    let contenders = contender::contenders(&[]);
-    let unknown = |name: &&String| !contenders.iter().any(|who| who.name == **name);
-    if let Some(name) = args.contender.iter().find(unknown) {
-        return Err(format!("no contender is called `{name}`: see `matrix --list`").into());
-    }
-    let dtypes: Vec<Dtype> = args.dtype.iter().map(|d| dtype(d)).collect::<Result<_, _>>()?;
-    formats::are_known(&args.format)?;
+    let (operations, dtypes) = asked(args)?;
     let folder = tempfile::tempdir()?;
     let around = Surroundings {
         libraries: args.libraries.clone(),
@@ -199,7 +232,7 @@ pub(crate) fn records(
                     Ok((groups, not_held)) => {
                         not_held.into_iter().for_each(&mut fail);
                         for group in groups {
-                            bar.suspend(|| each(&group));
+                            bar.suspend(|| each(&around, &group))?;
                             all.extend(group);
                         }
                     }
@@ -266,10 +299,7 @@ fn grouped(
     if !conversion_suits(op, input) {
         return Ok(Grouped::default());
     }
-    let effort = Effort {
-        rounds: args.rounds.unwrap_or(if args.quick { 5 } else { 9 }),
-        seconds: args.seconds.unwrap_or(if args.quick { 0.3 } else { 5.0 }),
-    };
+    let effort = args.effort();
     let contenders = contender::contenders(&args.contender);
     let mut reference = None;
     let (mut groups, mut not_held) = Grouped::default();

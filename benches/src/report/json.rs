@@ -1,8 +1,13 @@
-//! A JSON object a line.
+//! A JSON object a line: first what there is to know of the run, then every record.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Record, ratios};
+
+/// The first line.
+pub(crate) fn head(run: &Value) -> String {
+    format!("{}\n", json!({ "run": run }))
+}
 
 /// Every record.
 pub(crate) fn lines(records: &[Record]) -> String {

@@ -1,12 +1,19 @@
 //! What was measured, and the ways it is told.
 
 pub(crate) mod baseline;
-pub(crate) mod html;
 pub(crate) mod json;
+mod machine;
+pub(crate) mod page;
+mod row;
+pub(crate) mod run;
+pub(crate) mod stored;
 pub(crate) mod table;
 
 use crate::matrix::case::Case;
 use crate::matrix::measure::Entry;
+
+/// The contender that this project is judged by. What begins so is this project's, too.
+pub(crate) const OURS: &str = "ust";
 
 /// One contender in one case.
 pub(crate) struct Record {
@@ -54,7 +61,7 @@ impl Record {
 
     /// Whether it is this project's.
     pub(crate) fn is_ours(&self) -> bool {
-        self.entry.contender.starts_with("ust")
+        self.entry.contender.starts_with(OURS)
     }
 
     /// What two records must share to be compared.

@@ -1,7 +1,7 @@
 //! SuiteSparse:GraphBLAS, whose matrices are opaque: it chooses formats itself, and takes part where
 //! the operand is in CSR.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
@@ -12,11 +12,25 @@ use super::{function, load};
 use crate::contenders::loops::Real;
 use crate::matrix::case::Case;
 use crate::matrix::contender::with_real;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, Version, remade};
 
 inventory::submit! { Contender {
     name: "graphblas", about: "SuiteSparse:GraphBLAS, where its library is found", prepare,
 }}
+
+inventory::submit! { Version { contender: "graphblas", of: version } }
+
+/// The version of the interface that the library has: the library's own is told where it is installed alone.
+fn version(around: &Surroundings) -> Option<String> {
+    type Tell = unsafe extern "C" fn(*mut c_uint, *mut c_uint) -> c_int;
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: the type is that of the library's header.
+    let told = unsafe {
+        let tell: Tell = function(library(around)?, "GrB_getVersion").ok()?;
+        tell(&raw mut major, &raw mut minor)
+    };
+    (told == 0).then(|| format!("(C API {major}.{minor})"))
+}
 
 /// The library's own OpenMP comes before any that is loaded already.
 const DEEP: c_int = 8;

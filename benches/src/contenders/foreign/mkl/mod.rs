@@ -2,7 +2,7 @@
 
 mod matrix;
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
@@ -12,7 +12,7 @@ use super::super::BLOCKTIME;
 use super::{function, load};
 use crate::matrix::case::Case;
 use crate::matrix::contender::with_real;
-use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, remade, runner};
+use crate::matrix::contender::{Contender, Prepared, Rows, Surroundings, Version, remade, runner};
 use matrix::{
     Add, CALLS, Description, GENERAL, Handle, Matrix, Number, PLAIN, ROW_MAJOR, Sparse, TRANSPOSED,
     Vector, status,
@@ -26,6 +26,26 @@ inventory::submit! { Contender {
     name: "mkl-hint", about: "Intel MKL after mkl_sparse_set_*_hint and mkl_sparse_optimize",
     prepare: |case, around| prepare(case, around, true),
 }}
+
+inventory::submit! { Version { contender: "mkl", of: version } }
+inventory::submit! { Version { contender: "mkl-hint", of: version } }
+
+/// The version that the library tells of itself, such as `2024.1`.
+fn version(around: &Surroundings) -> Option<String> {
+    type Tell = unsafe extern "C" fn(*mut c_char, c_int);
+    const LENGTH: usize = 200;
+    let library = library(around)?;
+    let mut text = [0_u8; LENGTH];
+    // SAFETY: the type is that of the library's header; it writes no more than it is allowed.
+    unsafe {
+        let tell: Tell = function(library, "mkl_get_version_string").ok()?;
+        tell(text.as_mut_ptr().cast(), LENGTH as c_int);
+    }
+    // "Intel(R) oneAPI Math Kernel Library Version 2024.1-Product Build 20240215 for ..."
+    let text = String::from_utf8_lossy(&text);
+    let (_, after) = text.split_once("Version ")?;
+    after.split([' ', '-']).next().map(str::to_owned)
+}
 
 fn library(around: &Surroundings) -> Option<&'static Library> {
     static LIBRARY: OnceLock<Option<(Option<Library>, Library)>> = OnceLock::new();
