@@ -8,11 +8,14 @@ pub(crate) mod operation;
 use std::error::Error;
 use std::path::PathBuf;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use ust::gpu::{DeviceTensor, Einsum, Gpu, Kernel};
-use ust::{Backend, Coo, Format, Tensor, generate};
+use ust::{Backend, Coo, Dtype, Format, Tensor, generate};
 use ust_conformance::Options;
 
+use crate::names::unknown;
+use crate::report;
+use crate::report::row::Time;
 use crate::report::table::time;
 use operation::{DeviceOperation, STENCILS};
 
@@ -42,8 +45,15 @@ pub(crate) struct Args {
     /// Write a JSON object a line into this file.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write a page with verdicts and bars into this file.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
+/// Rounds after one to warm up.
+const ROUNDS: usize = 15;
+/// What conversions are called, for `--op`.
+const CONVERT: &str = "convert";
 /// Formats that a matrix is converted between.
 const CONVERSIONS: [(&str, &str); 7] = [
     ("CSR", "CSC"),
@@ -62,6 +72,13 @@ pub(crate) fn run(args: &Args) -> Fallible<bool> {
     if args.emulate {
         ust::gpu::emulator::install()?;
     }
+    let wanted = |name: &str| args.op.as_deref().is_none_or(|only| name.starts_with(only));
+    let operations = operation::operations();
+    let known = operations.iter().map(|operation| operation.name).chain([CONVERT]);
+    if let (Some(only), false) = (&args.op, known.clone().any(wanted)) {
+        return Err(unknown("operation", only, known).into());
+    }
+    let operations = operations.into_iter().filter(|operation| wanted(operation.name));
     let gpu = Gpu::open(0)?;
     let info = gpu.device().info();
     println!(
@@ -76,12 +93,10 @@ pub(crate) fn run(args: &Args) -> Fallible<bool> {
     let passed = args.no_suite || suite(args);
     let bandwidth = bandwidth(&gpu, if args.quick { 1 << 20 } else { 1 << 30 })?;
     println!("\na copy moves {:.0} GB/s, read and written", bandwidth / 1e9);
-    let mut lines = vec![json!({"device": info.name, "copy": bandwidth}).to_string()];
+    let run = report::run::of_gpu(info, ROUNDS, bandwidth);
+    let mut lines = vec![json!({"device": info.name, "copy": bandwidth, "run": run}).to_string()];
     let mut failed = false;
-    for operation in operation::operations() {
-        if args.op.as_deref().is_some_and(|only| !operation.name.starts_with(only)) {
-            continue;
-        }
+    for operation in operations {
         let inputs = if args.quick { operation.quick_inputs } else { operation.inputs };
         for input in inputs {
             println!("\n{} on {input}: {}", operation.name, operation.text);
@@ -90,12 +105,15 @@ pub(crate) fn run(args: &Args) -> Fallible<bool> {
                     // Others need not have every format.
                     failed |= row.backend == "cuda" && row.outcome.is_err();
                     row.print(bandwidth);
-                    lines.push(row.json(operation.name, input, bandwidth));
+                    let mut line = row.json(operation.name, input, bandwidth);
+                    line["expression"] = json!(operation.text);
+                    line["dtype"] = json!(operation.dtype.to_string());
+                    lines.push(line.to_string());
                 }
             }
         }
     }
-    let converts = args.op.as_deref().is_none_or(|only| "convert".starts_with(only));
+    let converts = wanted(CONVERT);
     for input in if args.quick { &["poisson2d(12)"] } else { STENCILS }.iter().filter(|_| converts)
     {
         println!("\nconversions of {input}");
@@ -105,11 +123,17 @@ pub(crate) fn run(args: &Args) -> Fallible<bool> {
                 Row { format: format!("{from} -> {to}"), backend: "cuda".to_owned(), outcome };
             failed |= row.outcome.is_err();
             row.print(bandwidth);
-            lines.push(row.json("convert", input, bandwidth));
+            let mut line = row.json(CONVERT, input, bandwidth);
+            line["dtype"] = json!(Dtype::F64.to_string());
+            lines.push(line.to_string());
         }
     }
+    let lines = lines.join("\n") + "\n";
     if let Some(file) = &args.json {
-        std::fs::write(file, lines.join("\n") + "\n")?;
+        std::fs::write(file, &lines)?;
+    }
+    if let Some(file) = &args.html {
+        std::fs::write(file, report::page::page(&lines)?)?;
     }
     Ok(passed && !failed)
 }
@@ -136,12 +160,11 @@ fn bandwidth(gpu: &Gpu, bytes: usize) -> Fallible<f64> {
     let (from, to) = (stream.alloc(bytes)?, stream.alloc(bytes)?);
     stream.zero(&from)?;
     let copy = || Ok(stream.copy(&from, 0, &to, 0, bytes)?);
-    Ok(2.0 * bytes as f64 / median(gpu, &copy)?)
+    Ok(2.0 * bytes as f64 / time_of(gpu, &copy)?.median)
 }
 
-/// The seconds that work takes on the device: the median of some rounds.
-fn median(gpu: &Gpu, work: &dyn Fn() -> Fallible<()>) -> Fallible<f64> {
-    const ROUNDS: usize = 15;
+/// The seconds that work takes on the device: median and quartiles of some rounds.
+fn time_of(gpu: &Gpu, work: &dyn Fn() -> Fallible<()>) -> Fallible<Time> {
     work()?;
     gpu.synchronize()?;
     let mut seconds = Vec::new();
@@ -149,7 +172,9 @@ fn median(gpu: &Gpu, work: &dyn Fn() -> Fallible<()>) -> Fallible<f64> {
         seconds.push(elapsed(gpu, work)?);
     }
     seconds.sort_by(f64::total_cmp);
-    Ok(seconds[ROUNDS / 2])
+    let [low, median, high] =
+        [ROUNDS / 4, ROUNDS / 2, ROUNDS - 1 - ROUNDS / 4].map(|at| seconds[at]);
+    Ok(Time { low, median, high })
 }
 
 /// The seconds that work takes on the device, between two events.
@@ -176,19 +201,21 @@ pub(crate) fn prepared(
     Ok((kernel, tensors))
 }
 
+/// Seconds, bytes that must move, and seconds until the first result was there.
+type Timed = (Time, usize, f64);
+
 /// A time.
 struct Row {
     format: String,
     backend: String,
-    /// Seconds, bytes that must move, and seconds until the first result was there.
-    outcome: Result<(f64, usize, f64), String>,
+    outcome: Result<Timed, String>,
 }
 
 impl Row {
     fn print(&self, bandwidth: f64) {
         let Self { format, backend, outcome } = self;
         match outcome {
-            Ok((seconds, bytes, first)) => println!(
+            Ok((Time { median: seconds, .. }, bytes, first)) => println!(
                 "  {format:<16} {backend:<10} {:>9}  {:>6.0} GB/s  {:>4.0} % of a copy   first {}",
                 time(*seconds),
                 *bytes as f64 / seconds / 1e9,
@@ -201,21 +228,23 @@ impl Row {
         }
     }
 
-    fn json(&self, operation: &str, input: &str, bandwidth: f64) -> String {
+    fn json(&self, operation: &str, input: &str, bandwidth: f64) -> Value {
         let Self { format, backend, outcome } = self;
         let mut line =
             json!({"op": operation, "input": input, "format": format, "backend": backend});
         match outcome {
-            Ok((seconds, bytes, first)) => {
-                let share = *bytes as f64 / seconds / bandwidth;
-                line["seconds"] = json!(seconds);
+            Ok((Time { low, median, high }, bytes, first)) => {
+                let share = *bytes as f64 / median / bandwidth;
+                line["seconds"] = json!(median);
+                line["q1"] = json!(low);
+                line["q3"] = json!(high);
                 line["bytes"] = json!(bytes);
                 line["of_copy"] = json!(share);
                 line["first"] = json!(first);
             }
             Err(why) => line["failed"] = json!(why),
         }
-        line.to_string()
+        line
     }
 }
 
@@ -227,7 +256,7 @@ fn rows(
     input: &str,
     format: &str,
 ) -> Vec<Row> {
-    let row = |backend: &str, outcome: Fallible<(f64, usize, f64)>| Row {
+    let row = |backend: &str, outcome: Fallible<Timed>| Row {
         format: format.to_owned(),
         backend: backend.to_owned(),
         outcome: outcome.map_err(|error| error.to_string()),
@@ -269,14 +298,13 @@ fn operands(
     Ok(operands)
 }
 
-/// Seconds, bytes that must move, and seconds until the first result is there.
 fn timed(
     gpu: &Gpu,
     operation: &DeviceOperation,
     format: &str,
     backend: &str,
     operands: &Operands,
-) -> Fallible<(f64, usize, f64)> {
+) -> Fallible<Timed> {
     let begin = std::time::Instant::now();
     let mut call = gpu.einsum(operation.text).backend(backend.parse()?);
     match operation.result {
@@ -291,7 +319,7 @@ fn timed(
     let first = begin.elapsed().as_secs_f64();
     let bytes = operands.iter().map(|(_, tensor)| tensor.bytes()).sum::<usize>() + result.bytes();
     drop(result);
-    let seconds = median(gpu, &|| {
+    let seconds = time_of(gpu, &|| {
         kernel.run(&tensors)?;
         Ok(())
     })?;
@@ -299,7 +327,7 @@ fn timed(
 }
 
 /// As [`timed`], of a conversion, whose result has to be that of the processor.
-fn converted(gpu: &Gpu, input: &str, from: &str, to: &str) -> Fallible<(f64, usize, f64)> {
+fn converted(gpu: &Gpu, input: &str, from: &str, to: &str) -> Fallible<Timed> {
     let (from, to): (Format, Format) = (from.parse()?, to.parse()?);
     let a = Tensor::from_coo(&generate::generate(input)?, &from)?;
     let there = gpu.upload(&a)?;
@@ -312,7 +340,7 @@ fn converted(gpu: &Gpu, input: &str, from: &str, to: &str) -> Fallible<(f64, usi
         return Err("the result is not that of the processor".into());
     }
     drop((made, a));
-    let seconds = median(gpu, &|| {
+    let seconds = time_of(gpu, &|| {
         there.convert(&to)?;
         Ok(())
     })?;
@@ -339,7 +367,18 @@ mod tests {
             eprintln!("SKIPPED: {error}");
             return;
         }
-        let args = Line::parse_from(["gpu", "--quick", "--no-suite"]).args;
+        let folder = tempfile::tempdir().unwrap();
+        let (file, line) = (folder.path().join("page.html"), ["gpu", "--quick", "--no-suite"]);
+        let page = ["--html", file.to_str().unwrap()];
+        let args = Line::parse_from(line.iter().chain(&page)).args;
         assert!(run(&args).unwrap());
+        let page = std::fs::read_to_string(file).unwrap();
+        for part in
+            ["<dt>Memory bandwidth</dt>", "Times are those of the device", "<b>ust</b> <span>CSR"]
+        {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        let args = Line::parse_from(["gpu", "--op", "smpv"]).args;
+        assert!(run(&args).unwrap_err().to_string().contains("did you mean `spmv`?"));
     }
 }

@@ -4,7 +4,7 @@ pub(crate) mod baseline;
 pub(crate) mod json;
 mod machine;
 pub(crate) mod page;
-mod row;
+pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod stored;
 pub(crate) mod table;

@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use super::OURS;
 
+/// The back end by which this project is judged on a device.
+const DEVICE: &str = "cuda";
+
 /// A row of a report.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Row {
@@ -16,6 +19,7 @@ pub(crate) struct Row {
     pub(crate) entries: u64,
     pub(crate) format: String,
     pub(crate) dtype: String,
+    /// Threads allowed; 0 where a device computed.
     pub(crate) threads: u64,
     pub(crate) contender: String,
     /// Median and quartiles in seconds, where it was timed.
@@ -62,6 +66,12 @@ impl Row {
         let text = |name: &str| value.get(name)?.as_str().map(str::to_owned);
         let number = |name: &str| value.get(name).and_then(Value::as_f64);
         let count = |name: &str| value.get(name).and_then(Value::as_u64);
+        // What `gpu` writes says with which back end, and how long the median took; its device has no threads.
+        let contender = text("contender").or_else(|| {
+            let backend = text("backend")?;
+            Some(if backend == DEVICE { OURS.to_owned() } else { backend })
+        });
+        let median = number("median").or_else(|| number("seconds"));
         Some(Self {
             op: text("op")?,
             text: text("expression").unwrap_or_default(),
@@ -70,9 +80,9 @@ impl Row {
             entries: count("entries").unwrap_or(0),
             format: text("format")?,
             dtype: text("dtype").unwrap_or_default(),
-            threads: count("threads").unwrap_or(1),
-            contender: text("contender")?,
-            time: number("median").and_then(|m| Time::new(m, number("q1"), number("q3"))),
+            threads: count("threads").unwrap_or(0),
+            contender: contender?,
+            time: median.and_then(|m| Time::new(m, number("q1"), number("q3"))),
             rounds: value.get("seconds").and_then(Value::as_array).map_or(0, Vec::len),
             bytes: number("bytes").unwrap_or(0.0),
             failed: text("failed"),
@@ -110,6 +120,19 @@ mod tests {
         let plain = Time { low: 2.0, median: 2.0, high: 2.0 };
         assert_eq!(Time::new(2.0, None, None), Some(plain));
         assert_eq!(Time::new(2.0, Some(f64::NAN), Some(1.0)), Some(plain));
+    }
+
+    #[test]
+    fn what_a_device_did_is_read_as_well() {
+        let line = |backend: &str| {
+            format!(
+                r#"{{"op":"spmv","input":"a","format":"CSR","backend":"{backend}","seconds":2.0,"q1":1.0}}"#
+            )
+        };
+        let (_, rows) = read(&format!("{}\n{}\n", line("cuda"), line("cusparse"))).unwrap();
+        let names = [rows[0].contender.as_str(), &rows[1].contender];
+        assert_eq!((names, rows[0].threads), (["ust", "cusparse"], 0));
+        assert_eq!(rows[0].time, Some(Time { low: 1.0, median: 2.0, high: 2.0 }));
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub(super) fn verdict(rows: &[&Row]) -> Vec<String> {
             slower.min_by(|a, b| a.ratio.total_cmp(&b.ratio))
         {
             said.push(format!(
-                "Slowest case: {} on {}, {} times as fast as {}.",
+                "The slowest case that is no tie: {} on {}, {} times as fast as {}.",
                 escaped(&ours.format),
                 escaped(&ours.input),
                 times(*ratio),

@@ -20,8 +20,11 @@ pub(super) fn facts(run: &Value, rows: &[Row]) -> String {
     let memory = machine["memory"].as_f64().map(|n| format!("{} of memory", bytes(n)));
     let processor = joined([text(&machine["processor"]), cores, memory]);
     let bandwidths = run["bandwidths"].as_array().into_iter().flatten().filter_map(|pair| {
-        let threads = plural(pair[0].as_u64()? as usize, "thread");
-        Some(format!("{:.1} GB/s with {threads}", pair[1].as_f64()? / 1e9))
+        let rate = pair[1].as_f64()? / 1e9;
+        Some(match pair[0].as_u64()? {
+            0 => format!("{rate:.0} GB/s, read and written by a copy"),
+            threads => format!("{rate:.1} GB/s with {}", plural(threads as usize, "thread")),
+        })
     });
     let bandwidths = bandwidths.collect::<Vec<_>>().join(", ");
     let ours = text(&run["ust"]).map(|version| {
@@ -79,7 +82,16 @@ fn others(run: &Value, rows: &[Row]) -> String {
 
 /// How it was measured, and what is to be kept in mind of these results.
 pub(super) fn method(run: &Value, rows: &[Row]) -> String {
-    let mut page = String::new();
+    let how = match run["device"].is_string() {
+        true => "Times are those of the device, between two events, with operands there.",
+        false => {
+            "Contenders of a case take turns, round by round, after their results have been compared with each other's."
+        }
+    };
+    let mut page = format!(
+        "<p>{how} A time is the <b>median</b> of the rounds: half of them took no longer. The <b>quartiles</b> enclose \
+         the middle half of the rounds. Preparing, which is done once, is not timed.</p>\n"
+    );
     let timed = || rows.iter().filter(|row| row.time.is_some());
     let short = timed().filter(|row| (1..FEWEST_ROUNDS).contains(&row.rounds)).count();
     if short > 0 {

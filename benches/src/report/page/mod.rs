@@ -156,6 +156,10 @@ fn choices(rows: &[Row]) -> String {
 
 /// `f64, 1 thread`: what a setting has besides its input.
 fn setting_text(dtype: &str, threads: u64) -> String {
-    let threads = plural(usize::try_from(threads).unwrap_or(usize::MAX), "thread");
-    if dtype.is_empty() { threads } else { format!("{dtype}, {threads}") }
+    let threads = match threads {
+        0 => String::new(),
+        n => plural(usize::try_from(n).unwrap_or(usize::MAX), "thread"),
+    };
+    let known = [dtype, &threads].into_iter().filter(|text| !text.is_empty());
+    known.collect::<Vec<_>>().join(", ")
 }

@@ -52,8 +52,8 @@ pub(super) fn summary(rows: &[Row], operations: &[&str]) -> String {
         let _ = write!(
             page,
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Summary\">\
-             <table class=\"ratios\">\n<caption>{}</caption>\n<thead><tr><th scope=\"col\">Operation</th>",
-            escaped(&setting_text(dtype, threads))
+             <table class=\"ratios\">\n<caption>Best against best{}</caption>\n<thead><tr><th scope=\"col\">Operation</th>",
+            behind_comma(dtype, threads)
         );
         heads(&mut page, &inputs);
         page += "</tr></thead>\n<tbody>\n";
@@ -99,10 +99,7 @@ pub(super) fn formats(page: &mut String, rows: &[&Row], one_setting: bool) {
         if lines.len() < 2 {
             continue;
         }
-        let which = match one_setting {
-            true => String::new(),
-            false => format!(", {}", escaped(&setting_text(dtype, threads))),
-        };
+        let which = if one_setting { String::new() } else { behind_comma(dtype, threads) };
         let _ = write!(
             page,
             "<details><summary>Format by format{which}</summary>\n\
@@ -118,6 +115,14 @@ pub(super) fn formats(page: &mut String, rows: &[&Row], one_setting: bool) {
             line(page, &duels);
         }
         *page += "</tbody></table></div></details>\n";
+    }
+}
+
+/// A setting as the end of a title.
+fn behind_comma(dtype: &str, threads: u64) -> String {
+    match setting_text(dtype, threads) {
+        none if none.is_empty() => none,
+        some => format!(", {}", escaped(&some)),
     }
 }
 

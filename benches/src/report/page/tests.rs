@@ -74,7 +74,7 @@ fn verdicts_say_what_the_data_say() {
              In the same format: faster in 1 of 4 cases, tied in 2, slower in 1, \
              in the median 0.74 times as fast as the best other (0.40 to 4.00); \
              2 more cases have no other contender. \
-             Slowest case: CSR on c, 0.50 times as fast as loop.",
+             The slowest case that is no tie: CSR on c, 0.50 times as fast as loop.",
         ),
         (
             "in another format than the best other",
@@ -90,7 +90,7 @@ fn verdicts_say_what_the_data_say() {
              In the same format: faster in 1 of 2 cases, slower in 1, \
              in the median 1.26 times as fast as the best other (0.80 to 2.00); \
              1 more case has no other contender. \
-             Slowest case: CSR on a, 0.80 times as fast as loop.",
+             The slowest case that is no tie: CSR on a, 0.80 times as fast as loop.",
         ),
     ];
     for (what, lines, expected) in cases {
@@ -325,6 +325,28 @@ fn too_few_rounds_are_told() {
     short["seconds"] = json!([1e-6, 1e-6]);
     assert!(made(&[short]).contains("Fewer than three rounds were made in 1 of 1 measurement:"));
     assert!(!full().contains("Fewer than three rounds"));
+}
+
+#[test]
+fn each_setting_has_a_table_of_ratios() {
+    let with_threads = |threads: u64, micros| {
+        let lines = [line("ust", "CSR", "a", even(10.0)), line("loop", "CSR", "a", even(micros))];
+        lines.map(|mut line| {
+            line["threads"] = threads.into();
+            line
+        })
+    };
+    let lines = [with_threads(1, 20.0), with_threads(2, 5.0)].concat();
+    let page = made(&lines);
+    well_formed(&page);
+    for caption in ["Best against best, f64, 1 thread", "Best against best, f64, 2 threads"] {
+        assert_eq!(page.matches(&format!("<caption>{caption}</caption>")).count(), 1);
+    }
+    assert!(
+        said(&lines).starts_with("<b>ust</b> is faster in 1 of 2 settings, slower in 1"),
+        "{}",
+        said(&lines)
+    );
 }
 
 #[test]
