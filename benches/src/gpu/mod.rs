@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Fallible<bool> {
     let passed = args.no_suite || suite(args);
     let bandwidth = bandwidth(&gpu, if args.quick { 1 << 20 } else { 1 << 30 })?;
     println!("\na copy moves {:.0} GB/s, read and written", bandwidth / 1e9);
-    let run = report::run::of_gpu(info, ROUNDS, bandwidth);
+    let run = report::run::of_gpu(info, args.emulate, ROUNDS, bandwidth);
     let mut lines = vec![json!({"device": info.name, "copy": bandwidth, "run": run}).to_string()];
     let mut failed = false;
     for operation in operations {
@@ -368,14 +368,18 @@ mod tests {
             return;
         }
         let folder = tempfile::tempdir().unwrap();
-        let (file, line) = (folder.path().join("page.html"), ["gpu", "--quick", "--no-suite"]);
+        let (file, line) =
+            (folder.path().join("page.html"), ["gpu", "--quick", "--no-suite", "--emulate"]);
         let page = ["--html", file.to_str().unwrap()];
         let args = Line::parse_from(line.iter().chain(&page)).args;
         assert!(run(&args).unwrap());
         let page = std::fs::read_to_string(file).unwrap();
-        for part in
-            ["<dt>Memory bandwidth</dt>", "Times are those of the device", "<b>ust</b> <span>CSR"]
-        {
+        for part in [
+            "<dt>Memory bandwidth</dt>",
+            "Times are those of the device",
+            "its times mean nothing",
+            "<b>ust</b> <span>CSR",
+        ] {
             assert!(page.contains(part), "{part}: {page}");
         }
         let args = Line::parse_from(["gpu", "--op", "smpv"]).args;

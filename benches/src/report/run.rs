@@ -28,9 +28,10 @@ pub(crate) fn of_matrix(
 }
 
 /// The same of a device. `bandwidth` has the bytes a second that a copy moves there.
-pub(crate) fn of_gpu(info: &Info, rounds: usize, bandwidth: f64) -> Value {
+pub(crate) fn of_gpu(info: &Info, is_virtual: bool, rounds: usize, bandwidth: f64) -> Value {
     let mut run = here();
     run["device"] = json!(info.name);
+    run["virtual"] = json!(is_virtual);
     let (major, minor) = (info.driver / 1000, info.driver % 1000 / 10);
     let about = format!("{}, {}, driver {major}.{minor}", info.name, info.architecture());
     run["machine"]["processor"] = json!(about);

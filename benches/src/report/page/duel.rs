@@ -146,6 +146,7 @@ fn counts(duels: &[Duel<'_>], what: &str, all: usize) -> String {
     let preposition = if what == "input" { "on" } else { "in" };
     let first = match told[..] {
         [(word, _)] if n == 1 => format!("{word} {preposition} the one {what}"),
+        [(word, _)] if n == 2 => format!("{word} {preposition} both {what}s"),
         [(word, _)] => format!("{word} {preposition} all {n} {what}s"),
         _ => {
             let part = |(at, (word, count)): (usize, &(&str, usize))| match at {

@@ -102,6 +102,9 @@ pub(super) fn method(run: &Value, rows: &[Row]) -> String {
             plural(timed().count(), "measurement")
         );
     }
+    if run["virtual"] == true {
+        page += "<p class=\"warning\">The device is a virtual one: its times mean nothing.</p>\n";
+    }
     if run["optimised"] == false {
         page += "<p class=\"warning\">The program was built without optimisation.</p>\n";
     }

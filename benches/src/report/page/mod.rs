@@ -40,6 +40,8 @@ pub(crate) fn page(lines: &str) -> Result<String, String> {
         row.input = without_folders(&row.input);
         row.failed = row.failed.as_deref().map(without_folders);
     }
+    let inputs: Vec<String> = rows.iter().map(|row| row.input.clone()).collect();
+    let inputs = unique(inputs.iter().map(String::as_str));
     // Expressions before conversions, else by name.
     rows.sort_by(|a, b| order(a).cmp(&order(b)));
     let operations = unique(rows.iter().map(|row| row.op.as_str()));
@@ -54,7 +56,7 @@ pub(crate) fn page(lines: &str) -> Result<String, String> {
         ("lead", duel::lead(&rows, &operations)),
         ("facts", head::facts(&run, &rows)),
         ("method", head::method(&run, &rows)),
-        ("summary", ratios::summary(&rows, &operations)),
+        ("summary", ratios::summary(&rows, &inputs)),
         ("choices", choices(&rows)),
         ("sections", sections),
         ("data", text::json(&head::data(&rows))),

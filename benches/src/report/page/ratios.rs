@@ -42,13 +42,14 @@ fn words(duel: Duel<'_>) -> String {
     format!("{} in {}, {seconds}\n{}", duel.ours.contender, duel.ours.format, against(duel))
 }
 
-/// Operations down, inputs across: best against best. A table for each dtype and number of threads.
-pub(super) fn summary(rows: &[Row], operations: &[&str]) -> String {
+/// Operations down, inputs across in their given order: best against best. A table for each dtype and number of threads.
+pub(super) fn summary(rows: &[Row], all_inputs: &[&str]) -> String {
     let mut page = String::new();
     for (dtype, threads) in unique(rows.iter().map(|row| (row.dtype.as_str(), row.threads))) {
         let here: Vec<&Row> =
             rows.iter().filter(|r| (r.dtype.as_str(), r.threads) == (dtype, threads)).collect();
-        let inputs = unique(here.iter().map(|row| row.input.as_str()));
+        let known = |input: &&str| here.iter().any(|row| row.input == *input);
+        let inputs: Vec<&str> = all_inputs.iter().copied().filter(known).collect();
         let _ = write!(
             page,
             "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Summary\">\
@@ -59,11 +60,10 @@ pub(super) fn summary(rows: &[Row], operations: &[&str]) -> String {
         page += "</tr></thead>\n<tbody>\n";
         for op in unique(here.iter().map(|row| row.op.as_str())) {
             let of_op: Vec<&Row> = here.iter().filter(|row| row.op == op).copied().collect();
-            let known = operations.contains(&op);
             let _ = write!(
                 page,
                 "<tr><th scope=\"row\"><a href=\"#{}\">{}</a></th>",
-                if known { anchor(op) } else { String::new() },
+                anchor(op),
                 escaped(op)
             );
             let duels = inputs.iter().map(|&input| in_any_format(&of_op, (input, dtype, threads)));

@@ -85,7 +85,7 @@ fn verdicts_say_what_the_data_say() {
                 ust("CSR", "b", 5.0),
                 loops("CSR", "b", 10.0),
             ],
-            "Best against best: <b>ust</b> is faster on all 2 inputs, \
+            "Best against best: <b>ust</b> is faster on both inputs, \
              in the median 1.79 times as fast as the best other (1.60 to 2.00). \
              In the same format: faster in 1 of 2 cases, slower in 1, \
              in the median 1.26 times as fast as the best other (0.80 to 2.00); \
@@ -328,6 +328,27 @@ fn too_few_rounds_are_told() {
 }
 
 #[test]
+fn expressions_come_first_and_inputs_stay_in_their_order() {
+    let with_text = |op: &str, text: &str, input: &str| {
+        let mut line = line("ust", "CSR", input, even(1.0));
+        line["op"] = op.into();
+        line["expression"] = text.into();
+        line
+    };
+    let page = made(&[
+        with_text("a-b", "a -> b", "z"),
+        with_text("spmv", "y(i) = A(i,j) * x(j)", "b"),
+        with_text("spmm", "C(i,k) = A(i,j) * B(j,k)", "a"),
+    ]);
+    let all = well_formed(&page);
+    let sections: Vec<_> = all.iter().filter_map(|element| element.get("data-op")).collect();
+    assert_eq!(sections, ["spmm", "spmv", "a-b"]);
+    let heads = all.iter().filter(|e| e.name == "th" && e.get("scope") == Some("col"));
+    let heads: Vec<&str> = heads.map(|head| head.text.as_str()).take(5).collect();
+    assert_eq!(heads, ["Operation", "median", "z", "b", "a"]);
+}
+
+#[test]
 fn each_setting_has_a_table_of_ratios() {
     let with_threads = |threads: u64, micros| {
         let lines = [line("ust", "CSR", "a", even(10.0)), line("loop", "CSR", "a", even(micros))];
@@ -383,6 +404,7 @@ fn names_are_text_whatever_they_look_like() {
     assert_eq!(all.iter().filter(|element| element.name == "script").count(), 2);
     // What programs read has every name as it was.
     let data = all.iter().find(|element| element.get("id") == Some("data")).unwrap();
+    assert!(!data.text.contains('<'), "{}", data.text);
     let data: Value = serde_json::from_str(&data.text).unwrap();
     assert_eq!(data[0]["format"], evil);
     assert_eq!(data.as_array().unwrap().len(), 3);
