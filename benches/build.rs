@@ -27,7 +27,8 @@ fn main() {
     }
     // Each commit writes a line there. Without Git nothing is known, and nothing is said.
     let git = |arguments: &[&str]| output(Path::new("git"), arguments);
-    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+    let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
+    if let Some(log) = log.filter(|log| Path::new(log).exists()) {
         println!("cargo::rerun-if-changed={log}");
     }
     if let Some(commit) = git(&["rev-parse", "--short=10", "HEAD"]) {

@@ -51,9 +51,14 @@ pub(crate) fn page(lines: &str) -> Result<String, String> {
         let of_op: Vec<&Row> = rows.iter().filter(|row| row.op == *op).collect();
         section(&mut sections, op, &of_op, one_setting);
     }
+    // Times of a virtual device say nothing of any other.
+    let lead = match run["virtual"] == true {
+        true => String::new(),
+        false => duel::lead(&rows, &operations),
+    };
     let parts = [
         ("style", STYLE.to_owned()),
-        ("lead", duel::lead(&rows, &operations)),
+        ("lead", lead),
         ("facts", head::facts(&run, &rows)),
         ("method", head::method(&run, &rows)),
         ("summary", ratios::summary(&rows, &inputs)),

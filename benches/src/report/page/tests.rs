@@ -317,6 +317,11 @@ fn the_lead_counts_operations_and_inputs() {
                 in the median 0.93 times as fast as the best other (0.67 to 1.30).";
     assert!(full().contains(lead));
     assert!(!made(&[line("ust", "CSR", "a", even(1.0))]).contains("class=\"lead\""));
+    let both = [line("ust", "CSR", "a", even(1.0)), line("loop", "CSR", "a", even(2.0))];
+    let virtually =
+        |is| [&[json!({"run": {"device": "a device", "virtual": is}})][..], &both].concat();
+    assert!(!made(&virtually(true)).contains("class=\"lead\""));
+    assert!(made(&virtually(false)).contains("class=\"lead\""));
 }
 
 #[test]
