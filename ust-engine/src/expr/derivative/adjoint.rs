@@ -91,7 +91,7 @@ impl<'a> Adjoint<'a> {
         };
         let rule = match self.expression.assign {
             Assign::Set => return self.side(&body, &written),
-            Assign::Add if kept => return self.collect(&self.dims.clone(), seed, &[]),
+            Assign::Add if kept => return self.collect(&self.dims.clone(), &seed, &[]),
             Assign::Add => return self.side(&body, &written),
             Assign::Mul => "*",
             Assign::Min => "min",
@@ -104,8 +104,8 @@ impl<'a> Adjoint<'a> {
         if kept {
             let inside = self.apply_rule(rule, 0, &pair, &written)?;
             let dims = self.dims.clone();
-            self.collect(&dims, inside, &[])?;
-            return outside.map_or(Ok(()), |outside| self.collect(&dims, outside, &[]));
+            self.collect(&dims, &inside, &[])?;
+            return outside.map_or(Ok(()), |outside| self.collect(&dims, &outside, &[]));
         }
         let seed = self.apply_rule(rule, 1, &pair, &written)?;
         self.side(&body, &seed)
@@ -206,7 +206,7 @@ impl<'a> Adjoint<'a> {
         }
         match &this.kind {
             Kind::Literal(_) => Ok(()),
-            Kind::Name(_) => self.collect(&[], seed, around),
+            Kind::Name(_) => self.collect(&[], &seed, around),
             Kind::Unary(Sign::Sub, a) => self.node(a, signed(Sign::Sub, &seed), around),
             Kind::Unary(..) => Ok(()),
             Kind::Binary(Sign::Pow, a, b) => self.power(a, b, seed, around),
@@ -217,7 +217,7 @@ impl<'a> Adjoint<'a> {
             Kind::Binary(..) => Ok(()),
             Kind::Apply { name, stored, args, .. } => {
                 match this.access(&|name| self.names.declares(name)) {
-                    Some(access) => self.collect(&access.indices, seed, around),
+                    Some(access) => self.collect(&access.indices, &seed, around),
                     None => self.function(this, name, *stored, args, seed, around),
                 }
             }
@@ -410,7 +410,7 @@ impl<'a> Adjoint<'a> {
     fn collect(
         &mut self,
         indices: &[String],
-        seed: Node,
+        seed: &Node,
         around: &[String],
     ) -> Result<(), OpError> {
         let mut new: HashMap<String, String> = HashMap::new();
@@ -431,7 +431,7 @@ impl<'a> Adjoint<'a> {
         }
         let around: BTreeSet<String> =
             around.iter().map(|index| new.get(index).unwrap_or(index).clone()).collect();
-        let mut term = renamed(&seed, &new);
+        let mut term = renamed(seed, &new);
         if let Some(condition) = conditions.into_iter().reduce(|a, b| binary(Sign::And, a, b)) {
             let nothing = node(Kind::Literal(Literal::Int(0)));
             term = apply("where", vec![condition, term, nothing]);
