@@ -1,6 +1,7 @@
 //! Conversion of a tensor: to other formats, dtypes and fill values; duplicates and zeros removed,
 //! entries sorted; dimensions permuted, slices.
 
+pub(crate) mod aligned;
 pub mod build;
 pub(crate) mod builder;
 mod cast;

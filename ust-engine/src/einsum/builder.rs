@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use ndarray::{ArrayBase, ArrayD, Data, Dimension};
 use ust_format::Given;
+use ust_level_api::Dtype;
 use ust_level_api::ir::cancel;
-use ust_level_api::{Dtype, Scalar};
 
+use super::argument::Argument;
 use super::cache::Role;
 use super::kernel::{Kernel, LookedUp};
 use super::parts::Parts;
@@ -40,6 +40,7 @@ pub fn einsum(text: &str) -> Einsum {
         text: text.to_owned(),
         args: Vec::new(),
         composed: Vec::new(),
+        aligned: None,
         settings: Settings::default(),
         wrong: None,
     }
@@ -54,6 +55,8 @@ pub struct Einsum {
     args: Vec<(String, Tensor)>,
     /// The composed tensors, each with the number of its argument.
     composed: Vec<(usize, Composed)>,
+    /// The tensor in whose positions the result is computed.
+    aligned: Option<Tensor>,
     settings: Settings,
     /// The first error, returned when the expression runs.
     wrong: Option<OpError>,
@@ -132,6 +135,48 @@ impl Einsum {
     /// coordinate, else the format of operands with the same indices, else compressed.
     pub fn format<'f>(mut self, format: impl Into<Given<'f>>) -> Self {
         self.settings.format = Some(format.into().into_owned());
+        self
+    }
+
+    /// Computes the result in the positions of a tensor: it has the format and the level arrays of the tensor, and at
+    /// each position of its values the element of the expression there. So `result.values()` and `tensor.values()` go
+    /// together one by one, as a gradient goes together with what is learned. Indices that no operand has run as far as
+    /// the tensor does.
+    ///
+    /// ```
+    /// use ust::{Tensor, einsum};
+    ///
+    /// let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0], [2.0, 3.0]], "CSR")?;
+    /// // Of `s = y(i) * A(i,j) * x(j)`, the gradient with respect to what `A` stores.
+    /// let (x, y) = ([1.0, 10.0], [1.0, 2.0]);
+    /// let gradient = einsum("dA(i,j) = y(i) * x(j)").arg("x", &x).arg("y", &y).aligned_with(&a).run()?;
+    /// assert_eq!(gradient.values().typed::<f64>()?, [1.0, 2.0, 20.0]);
+    /// // The same positions: one step of descent.
+    /// let steps = a.values().typed::<f64>()?.iter().zip(gradient.values().typed::<f64>()?);
+    /// let learned = a.with_values(steps.map(|(a, d)| a - 0.1 * d).collect::<Vec<f64>>())?;
+    /// assert_eq!(learned.get_as::<f64>(&[1, 0])?, 1.8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// * The positions of full levels are those of elements, whatever they hold: all of a block within the shape, all of
+    ///   a diagonal. Other [padding](Tensor::has_padding), such as of ELL, gets the zero of the result, as does what no
+    ///   coordinate reaches.
+    /// * Of several entries at the same coordinates, each position gets the element there.
+    /// * A slice shares the arrays of the whole tensor, and so does the result. Positions outside of it get zero.
+    /// * [`Einsum::run_into`] writes a value for each position. A kernel that is [prepared](Einsum::prepare) takes the
+    ///   tensor behind all others. Where it is one of the operands, loops read it once, and the kernel takes the same
+    ///   tensor in both places.
+    ///
+    /// Cost: where loops can walk the tensor as it is stored, that of the elements at its positions. For slices, sorted
+    /// and counted formats, and duplicates, its entries are converted once to a tree of coordinates, which is kept with
+    /// it, and each run moves values from there.
+    ///
+    /// # Errors
+    /// [`Einsum::run`] and others fail with [`Error::Shape`] if the tensor does not have the shape of the result, and
+    /// [`Error::Unsupported`] if a format is asked for as well, if the expression is an update, or if a position of the
+    /// tensor stands for several elements, as in a run-length format.
+    pub fn aligned_with(mut self, tensor: &Tensor) -> Self {
+        self.aligned = Some(tensor.clone());
         self
     }
 
@@ -235,8 +280,9 @@ impl Einsum {
     /// [`OpError::Text`] points at an error in the expression; [`OpError::Tensor`] is an error of a
     /// conversion or of the result.
     pub fn run(self) -> Result<Tensor, OpError> {
+        let more = self.aligned.clone();
         let LookedUp { kernel, each } = self.look_up()?;
-        kernel.execute_each(each, None, None)
+        kernel.execute_each(each, more, None)
     }
 
     /// As [`Einsum::run`]. Also returns the kernel, for further runs, and measures the preparation and the
@@ -262,20 +308,23 @@ impl Einsum {
     /// As [`Einsum::run`].
     pub fn run_timed(self, timing: &mut Timing) -> Result<(Kernel, Tensor), OpError> {
         let start = Instant::now();
+        let more = self.aligned.clone();
         let LookedUp { kernel, each } = self.look_up()?;
-        let result = kernel.execute_each(each, None, Some(timing))?;
+        let result = kernel.execute_each(each, more, Some(timing))?;
         timing.prepared_in = start.elapsed().saturating_sub(timing.run_in);
         Ok((kernel, result))
     }
 
-    /// Computes a result that is stored in full into the caller's memory, row-major.
+    /// Computes a result that is stored in full into the caller's memory, row-major; or the values at the positions of a
+    /// tensor, after [`Einsum::aligned_with`].
     ///
     /// # Errors
     /// As [`Einsum::run`], and [`Error::Shape`] where the length is not that of the result,
     /// [`Error::Dtype`] where its dtype is another.
     pub fn run_into<T: StoredElement>(self, out: &mut [T]) -> Result<(), OpError> {
+        let more = self.aligned.clone();
         let LookedUp { kernel, each } = self.look_up()?;
-        kernel.execute_each_into(each, out)
+        kernel.execute_each_into(each, more, out)
     }
 
     /// Updates a tensor: the expression's `+=`, `min=`, ... combines with its old elements.
@@ -316,7 +365,9 @@ impl Einsum {
         for (at, composed) in &self.composed {
             args[*at].1 = composed.convert(&composed.own_format()?)?;
         }
-        let (assignment, tensors, _) = super::kernel::checked(&self.text, &args, &self.settings)?;
+        let pattern = self.aligned.as_ref();
+        let (assignment, tensors, _) =
+            super::kernel::checked(&self.text, &args, &self.settings, pattern)?;
         Ok((assignment, tensors))
     }
 
@@ -332,125 +383,20 @@ impl Einsum {
     }
 
     fn looked_up(mut self, old: Option<&Tensor>) -> Result<LookedUp, OpError> {
+        let (old, role) = match (&self.aligned, old) {
+            (None, old) => (old, Role::Whole),
+            (Some(_), Some(_)) => {
+                let text = "an update is stored as what it updates: leave `aligned_with` out";
+                return Err(Error::Unsupported(text.to_owned()).into());
+            }
+            (Some(pattern), None) => (Some(pattern), Role::Aligned),
+        };
         match self.wrong.take() {
             Some(wrong) => Err(wrong),
             None if self.composed.is_empty() => {
-                Kernel::look_up(&self.text, &self.args, self.settings, old, Role::Whole)
+                Kernel::look_up(&self.text, &self.args, self.settings, old, role)
             }
-            None => Parts::look_up(&self.text, self.args, &self.composed, self.settings, old),
+            None => Parts::look_up(&self.text, self.args, &self.composed, self.settings, old, role),
         }
     }
 }
-
-/// Types that can be operands of an expression.
-pub trait Argument {
-    /// The operand as a tensor.
-    ///
-    /// # Errors
-    /// [`Error::Format`] for an array of too many dimensions.
-    fn into_tensor(self) -> Result<Tensor, Error>;
-
-    /// The operand as a sum of parts. By default there is one.
-    ///
-    /// # Errors
-    /// As [`Argument::into_tensor`].
-    fn into_composed(self) -> Result<Composed, Error>
-    where
-        Self: Sized,
-    {
-        Ok(self.into_tensor()?.into())
-    }
-}
-
-impl Argument for Composed {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        self.convert(&self.own_format()?)
-    }
-
-    fn into_composed(self) -> Result<Composed, Error> {
-        Ok(self)
-    }
-}
-
-impl Argument for &Composed {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        self.convert(&self.own_format()?)
-    }
-
-    fn into_composed(self) -> Result<Composed, Error> {
-        Ok(self.clone())
-    }
-}
-
-impl Argument for Tensor {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        Ok(self)
-    }
-}
-
-impl Argument for &Tensor {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        Ok(self.clone())
-    }
-}
-
-impl<T: StoredElement, D: Dimension> Argument for ndarray::Array<T, D> {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        Tensor::from_array(self.into_dyn())
-    }
-}
-
-impl<T: StoredElement, S: Data<Elem = T>, D: Dimension> Argument for &ArrayBase<S, D> {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        let owned: ArrayD<T> = self.to_owned().into_dyn();
-        Tensor::from_array(owned)
-    }
-}
-
-impl<T: StoredElement> Argument for Vec<T> {
-    /// A dense vector, without a copy.
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        Tensor::full(&[self.len()], T::wrap(self.into()))
-    }
-}
-
-impl<T: StoredElement> Argument for &Vec<T> {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        self.clone().into_tensor()
-    }
-}
-
-impl<T: StoredElement> Argument for &[T] {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        self.to_vec().into_tensor()
-    }
-}
-
-impl<T: StoredElement, const N: usize> Argument for [T; N] {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        self.to_vec().into_tensor()
-    }
-}
-
-impl<T: StoredElement, const N: usize> Argument for &[T; N] {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        self.to_vec().into_tensor()
-    }
-}
-
-impl Argument for Scalar {
-    fn into_tensor(self) -> Result<Tensor, Error> {
-        Tensor::from_scalar(self)
-    }
-}
-
-macro_rules! numbers {
-    ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {$(
-        impl Argument for $ty {
-            fn into_tensor(self) -> Result<Tensor, Error> {
-                Tensor::from_scalar(self.into())
-            }
-        }
-    )*};
-}
-ust_level_api::for_each_dtype!(numbers);

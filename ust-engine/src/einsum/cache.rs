@@ -10,6 +10,7 @@ use ust_level_api::{Dtype, IndexKind};
 
 use super::builder::Settings;
 use crate::plan::execute::Prepared;
+use crate::plan::execute::aligned::is_same;
 use crate::provider::Backend;
 use crate::storage::Tensor;
 
@@ -26,6 +27,8 @@ pub(crate) enum Role {
         /// Whether the loops do that, if they can.
         onto: bool,
     },
+    /// It is computed in the positions of a tensor.
+    Aligned,
 }
 
 /// The key of a kernel: the expression, its options, and the formats of its operands.
@@ -40,7 +43,10 @@ pub(crate) struct Key {
     /// The power of two of a memory limit that the caller gives: plans may take half of it for indices.
     limit: Option<u32>,
     args: Vec<(String, Signature)>,
+    /// The old value, or the tensor in whose positions the result is computed.
     old: Option<Signature>,
+    /// The number of the argument that this tensor is, if it is one.
+    same: Option<usize>,
     role: Role,
 }
 
@@ -83,6 +89,7 @@ impl Key {
             strict: settings.strict,
             args: args.iter().map(|(name, t)| (name.clone(), signature(t))).collect(),
             old: old.map(signature),
+            same: old.and_then(|old| args.iter().position(|(_, tensor)| is_same(tensor, old))),
             role,
         }
     }

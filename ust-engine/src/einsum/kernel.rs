@@ -75,16 +75,18 @@ impl Kernel {
     ) -> Result<(Self, Vec<Tensor>, Begun), OpError> {
         let key = Key::new(text, args, &settings, old, role);
         let names: Vec<String> = args.iter().map(|(name, _)| name.clone()).collect();
+        let pattern = old.filter(|_| role == Role::Aligned);
         if let Some(prepared) = cache::get(&key) {
             let order = order(&prepared.assignment, args)?;
             let tensors: Vec<Tensor> = order.iter().map(|&at| args[at].1.clone()).collect();
-            if prepared.fits(&refs(&tensors)) {
+            let fits = prepared.fits(&tensors.iter().chain(pattern).collect::<Refs<'_>>());
+            if fits {
                 let kernel = Self { prepared, settings, names, order, parts: None };
                 return Ok((kernel, tensors, Begun::default()));
             }
         }
-        let (mut assignment, tensors, order) = checked(text, args, &settings)?;
-        if role != Role::Whole {
+        let (mut assignment, tensors, order) = checked(text, args, &settings, pattern)?;
+        if let Role::Added { .. } = role {
             assignment.update = None;
         }
         let rank = assignment.result.indices.len();
@@ -105,6 +107,10 @@ impl Kernel {
             }
         }
         let mut all = tensors.clone();
+        if let Some(pattern) = pattern {
+            expect_alike(&assignment, pattern, settings.format.is_some())?;
+            all.push(pattern.clone());
+        }
         match (&assignment.update, old) {
             (Some(_), Some(old)) => all.push(old.clone()),
             (Some(_), None) => {
@@ -118,6 +124,8 @@ impl Kernel {
             backend: settings.backend,
             strict: settings.strict,
             onto: role == Role::Added { onto: true },
+            aligned: pattern.is_some(),
+            same: None,
             run: settings.run(),
         };
         let (prepared, begun) = Prepared::new(assignment, &refs(&all), &options)?;
@@ -133,9 +141,10 @@ impl Kernel {
     }
 
     /// Runs the kernel on tensors in the order of [`Kernel::operands`], for an update followed by the old
-    /// value. They must have the formats, dtypes and index widths of those that the kernel was prepared
-    /// with, and may have any shapes that agree. Automatic widths of a format, and the widths of a result,
-    /// follow from the shape: if they change, prepare another kernel, as `einsum` does.
+    /// value, and for a result [in the positions of a tensor](super::Einsum::aligned_with) by that one. They
+    /// must have the formats, dtypes and index widths of those that the kernel was prepared with, and may have
+    /// any shapes that agree. Automatic widths of a format, and the widths of a result, follow from the shape:
+    /// if they change, prepare another kernel, as `einsum` does.
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a tensor of another format or dtype, or another number of them;
@@ -154,7 +163,8 @@ impl Kernel {
         self.execute(&self.arranged(tensors)?, Some(timing), Begun::default())
     }
 
-    /// Runs the kernel into the caller's memory: a result that is stored in full, row-major.
+    /// Runs the kernel into the caller's memory: a result that is stored in full, row-major, or the values at the
+    /// positions of a tensor.
     ///
     /// # Errors
     /// As [`Kernel::run`], and as [`Einsum::run_into`](super::Einsum::run_into).
@@ -221,15 +231,20 @@ impl Kernel {
         std::iter::once(&*self.prepared).chain(others)
     }
 
+    /// The number of tensors behind those that have names: the old value for an update, or the tensor in whose positions
+    /// the result is computed.
+    pub(super) fn takes_more(&self) -> usize {
+        usize::from(self.prepared.assignment.update.is_some() || self.prepared.is_aligned())
+    }
+
     /// The tensors in the order of the operands, from those in the order of the names.
     pub(super) fn ordered(&self, tensors: &[Tensor]) -> Vec<Tensor> {
         self.order.iter().map(|&at| tensors[at].clone()).collect()
     }
 
-    /// As [`Kernel::ordered`], followed by the old value for an update.
+    /// As [`Kernel::ordered`], followed by [one more](Self::takes_more).
     fn arranged<'a>(&self, tensors: &[&'a Tensor]) -> Result<Refs<'a>, OpError> {
-        let updates = usize::from(self.prepared.assignment.update.is_some());
-        if tensors.len() != self.names.len() + updates {
+        if tensors.len() != self.names.len() + self.takes_more() {
             return Err(Error::Unsupported(format!(
                 "the kernel takes {} tensors ({}), and {} were given",
                 self.names.len(),
@@ -274,7 +289,7 @@ impl Kernel {
         })
     }
 
-    /// Runs the kernel on the tensors of each choice of parts, for an update with the old value.
+    /// Runs the kernel on the tensors of each choice of parts, with [one more](Self::takes_more) if it takes that.
     pub(super) fn execute_each(
         &self,
         each: Vec<(Vec<Tensor>, Begun)>,
@@ -295,10 +310,12 @@ impl Kernel {
     pub(super) fn execute_each_into<T: StoredElement>(
         &self,
         mut each: Vec<(Vec<Tensor>, Begun)>,
+        more: Option<Tensor>,
         out: &mut [T],
     ) -> Result<(), OpError> {
         let others = each.split_off(1);
-        let (tensors, begun) = each.pop().expect("there is a first choice of parts");
+        let (mut tensors, begun) = each.pop().expect("there is a first choice of parts");
+        tensors.extend(more);
         self.execute_into(&refs(&tensors), out, begun)?;
         match &self.parts {
             None => Ok(()),
@@ -315,13 +332,28 @@ pub(super) fn refs(tensors: &[Tensor]) -> Refs<'_> {
 }
 
 /// Reads and checks an expression. Also returns the tensors in the order of the operands, and for each the
-/// number of its argument.
+/// number of its argument. `pattern`: the tensor in whose positions the result is computed, which says how far indices
+/// run that no operand has.
 pub(super) fn checked(
     text: &str,
     args: &[(String, Tensor)],
     settings: &Settings,
+    pattern: Option<&Tensor>,
 ) -> Result<(Assignment, Vec<Tensor>, Vec<usize>), OpError> {
     let expression = Expression::parse(text)?;
+    let mut options = Cow::Borrowed(&settings.check);
+    if let Some(pattern) = pattern {
+        let declared = |name: &str| options.operators.iter().any(|op| op.name() == name);
+        let accesses = expression.accesses_with(&declared);
+        let is_given = |name: &String| {
+            accesses.iter().any(|access| access.indices.contains(name))
+                || options.extents.iter().any(|(given, _)| given == name)
+        };
+        let own = expression.result.indices.iter().zip(pattern.shape());
+        let own = own.filter(|(name, _)| !is_given(name));
+        let more: Vec<(String, usize)> = own.map(|(name, &n)| (name.clone(), n)).collect();
+        options.to_mut().extents.extend(more);
+    }
     let given: Vec<GivenInput<'_>> = args
         .iter()
         .map(|(name, tensor)| GivenInput {
@@ -332,10 +364,30 @@ pub(super) fn checked(
             full: tensor.format().is_full(),
         })
         .collect();
-    let assignment = expression.check(&given, &settings.check)?;
+    let assignment = expression.check(&given, &options)?;
     let order = order(&assignment, args)?;
     let tensors = order.iter().map(|&at| args[at].1.clone()).collect();
     Ok((assignment, tensors, order))
+}
+
+/// Whether an expression has the shape of the tensor in whose positions it is computed. `format`: whether a format is
+/// asked for.
+fn expect_alike(assignment: &Assignment, pattern: &Tensor, format: bool) -> Result<(), Error> {
+    let wrong = match (&assignment.update, format) {
+        (Some(_), _) => "an update is stored as what it updates: assign with `=`",
+        (None, true) => "a result in the positions of a tensor has its format: leave `format` out",
+        (None, false) => {
+            let indices = assignment.result.indices.iter();
+            let shape: Vec<usize> = indices.map(|&v| assignment.indices[v].extent).collect();
+            let expected =
+                format!("the result has shape {shape:?}, and is computed in its positions");
+            return match pattern.shape() == shape {
+                true => Ok(()),
+                false => Err(Error::Shape { found: pattern.shape().to_vec(), expected }),
+            };
+        }
+    };
+    Err(Error::Unsupported(wrong.to_owned()))
 }
 
 /// For each operand, the number of its argument.

@@ -86,11 +86,15 @@ impl Parts {
         composed: &[(usize, Composed)],
         mut settings: Settings,
         old: Option<&Tensor>,
+        role: Role,
     ) -> Result<LookedUp, OpError> {
-        let (assignment, ..) = checked(text, &args, &settings)?;
+        let pattern = old.filter(|_| role == Role::Aligned);
+        let (assignment, ..) = checked(text, &args, &settings, pattern)?;
         let mut taken = vec![Taken::Whole; args.len()];
         for (at, operand) in composed {
-            taken[*at] = match assignment.is_linear_in(&args[*at].0) {
+            // Results for parts that have other positions cannot be added.
+            let apart = pattern.is_none() && assignment.is_linear_in(&args[*at].0);
+            taken[*at] = match apart {
                 true => Taken::Parts(operand.parts().len()),
                 false => {
                     let format = operand.own_format()?;
@@ -119,7 +123,7 @@ impl Parts {
         }
         others.reverse();
         let args = chosen(&choices[0]);
-        let (mut kernel, tensors, begun) = Kernel::one(text, &args, settings, old, Role::Whole)?;
+        let (mut kernel, tensors, begun) = Kernel::one(text, &args, settings, old, role)?;
         let mut each = vec![(tensors, begun)];
         let mut prepared = Vec::with_capacity(others.len());
         for (kernel, tensors, begun) in others {
@@ -252,7 +256,7 @@ impl Parts {
                 Taken::Converted(format) => {
                     writeln!(
                         out,
-                        "composed    {name}: converted into `{format}`, since the expression is not linear in it"
+                        "composed    {name}: converted into `{format}`, since results for its parts cannot be added"
                     )
                 }
             };
@@ -338,11 +342,7 @@ impl Kernel {
             return self.run_timed(&whole(operands)?, timing);
         }
         let each = self.chosen(operands)?;
-        let old = operands.get(self.names.len()).map(|old| match old {
-            Operand::Tensor(tensor) => Ok((*tensor).clone()),
-            Operand::Composed(composed) => composed.convert(&composed.own_format()?),
-        });
-        self.execute_each(each, old.transpose()?, Some(timing))
+        self.execute_each(each, self.more(operands)?, Some(timing))
     }
 
     /// As [`Kernel::run_with`], into the caller's memory: a result that is stored in full, row-major.
@@ -354,13 +354,21 @@ impl Kernel {
         operands: &[Operand<'_>],
         out: &mut [T],
     ) -> Result<(), OpError> {
-        self.execute_each_into(self.chosen(operands)?, out)
+        self.execute_each_into(self.chosen(operands)?, self.more(operands)?, out)
+    }
+
+    /// The tensor behind those that have names, if there is one.
+    fn more(&self, operands: &[Operand<'_>]) -> Result<Option<Tensor>, OpError> {
+        let more = operands.get(self.names.len()).map(|more| match more {
+            Operand::Tensor(tensor) => Ok((*tensor).clone()),
+            Operand::Composed(composed) => composed.convert(&composed.own_format()?),
+        });
+        Ok(more.transpose()?)
     }
 
     /// The tensors of each choice of parts, in the order of the operands.
     fn chosen(&self, operands: &[Operand<'_>]) -> Result<Vec<(Vec<Tensor>, Begun)>, OpError> {
-        let updates = usize::from(self.prepared.assignment.update.is_some());
-        if operands.len() != self.names.len() + updates {
+        if operands.len() != self.names.len() + self.takes_more() {
             let (count, names) = (operands.len(), self.names.join(", "));
             let text = format!("the kernel takes tensors for {names}, and {count} were given");
             return Err(Error::Unsupported(text).into());

@@ -94,6 +94,7 @@ pub(super) fn along(
         fills: vec![tensor.fill()],
         strict,
         onto: false,
+        leads: None,
         indices: &["p".to_owned()],
         extents: &[tensor.nse()],
         format: Some(format),

@@ -105,6 +105,8 @@ pub(crate) struct Given<'a> {
     pub(crate) strict: bool,
     /// Whether the loops add to what a result in full holds.
     pub(crate) onto: bool,
+    /// The access whose positions the result has to have, if there is one.
+    pub(crate) leads: Option<usize>,
     /// The name of each index variable.
     pub(crate) indices: &'a [String],
     /// The extent of each index variable.
@@ -119,18 +121,20 @@ pub(crate) struct Given<'a> {
 /// new format, without entries.
 pub(crate) type Candidate = (Planned, Vec<Outline>);
 
-/// Returns the quickest plan of a stage. If that plan converts operands, a second one takes them as they are, if
-/// there is one: a native kernel may run it faster. For each of the two whose loops read indices of other widths
-/// than 32 bits, one more stores these in 32 bits first. If parts of the quickest would add to the same elements, and
-/// sums have to be formed in the order of the loops, the last one converts operands so that parts write elements of
-/// their own, if it forms sums in the same order.
+/// Returns the quickest plan of a stage; none where one access [has to lead](Given::leads) and cannot. If that plan
+/// converts operands, a second one takes them as they are, if there is one: a native kernel may run it faster. For each
+/// of the two whose loops read indices of other widths than 32 bits, one more stores these in 32 bits first. If parts of
+/// the quickest would add to the same elements, and sums have to be formed in the order of the loops, the last one
+/// converts operands so that parts write elements of their own, if it forms sums in the same order.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if no order of loops is found; [`Error::Format`] if the level types
 /// of an intermediate format are not linked.
 pub(crate) fn choose(given: &Given<'_>) -> Result<Vec<Candidate>, Error> {
     let none = || Error::Unsupported("no order of loops was found for this expression".to_owned());
-    let mut quickest = candidate(given, Conversions::default())?.ok_or_else(none)?;
+    let Some(mut quickest) = candidate(given, Conversions::default())? else {
+        return if given.leads.is_some() { Ok(Vec::new()) } else { Err(none()) };
+    };
     // The other plans are optional: an error only means that there is none.
     let plan = |wanted: bool, conversions: Conversions<'_>| match wanted {
         true => candidate(given, conversions).ok().flatten(),
@@ -228,7 +232,9 @@ fn candidate(given: &Given<'_>, may: Conversions<'_>) -> Result<Option<Candidate
             Some(to) => {
                 let made = Tensor::empty(tensor.shape(), to.format(), tensor.fill())?.outline();
                 // Indices in other widths stand beside the same values.
-                Ok(made.with_iso(tensor.is_iso() && matches!(to, Conversion::Widths(_))))
+                let same = matches!(to, Conversion::Widths(_));
+                let made = made.with_iso(tensor.is_iso() && same);
+                Ok(if same && !tensor.has_padding() { made.without_padding() } else { made })
             }
             None => Ok(tensor.clone()),
         })
@@ -351,6 +357,7 @@ fn ordered(
             result: &result,
             as_given: may.as_given,
             apart: may.apart.map(|sums| Apart { result: &stage.result, sums }),
+            leads: given.leads,
         };
         let Some(order) = best(&problem) else { return Ok(None) };
         let sink = result.sink(&order.steps)?;
@@ -364,7 +371,18 @@ fn ordered(
         true => sink,
         false => result.unsorted()?,
     };
-    if let Some(at) = shared(given, format, rest, sparse, &order).filter(|_| plain) {
+    let shared = match given.leads {
+        None => shared(given, format, rest, sparse, &order).filter(|_| plain),
+        // Where nothing is stored, there is nothing, whatever the others store.
+        Some(at) => {
+            let whole = !stage.visits_more && rest.same(&given.zero);
+            if !whole || !leads(given, at, &order) {
+                return Ok(None);
+            }
+            Some(at)
+        }
+    };
+    if let Some(at) = shared {
         let levels = result.levels.iter().map(|(expr, _)| expr.clone()).collect();
         let kind = SinkKind::Shared { at };
         sink = Sink { kind, format: format.clone(), levels, columns: Vec::new() };
@@ -428,17 +446,22 @@ fn shared(
     let stage = given.stage;
     // A stage with no other operand is for `along`.
     let &[at] = sparse else { return None };
-    let (one, stored) = (&stage.accesses[at], given.tensors[at].format());
+    let stored = given.tensors[at].format();
     let same = stage.accesses.len() > 1
         && !stage.visits_more
-        && one.dims == stage.result
         && stored == format
         && stored.is_unique()
         && !joins_alike(stored)
         && !stored.has_slices()
-        && order.converted[at].is_none()
         && rest.same(&stage.dtype.zero());
-    let levels = stored.level_count();
+    (same && leads(given, at, order)).then_some(at)
+}
+
+/// Whether an operand has the index variables of the result, and the outer loops walk all its levels as they are, so
+/// that they visit each of its positions once.
+fn leads(given: &Given<'_>, at: usize, order: &Order) -> bool {
+    let stage = given.stage;
+    let levels = given.tensors[at].format().level_count();
     let walked = |level: usize| {
         order.steps.get(level).is_some_and(|step| step.walkers.contains(&(at, level)))
     };
@@ -446,7 +469,8 @@ fn shared(
     let apart = order.steps[..levels.min(order.steps.len())]
         .iter()
         .all(|step| step.expr.vars().iter().all(own));
-    (same && apart && (0..levels).all(walked)).then_some(at)
+    let same = stage.accesses[at].dims == stage.result && order.converted[at].is_none();
+    same && apart && (0..levels).all(walked)
 }
 
 /// Whether the loops would append a row of the result more than once, since they visit repeated

@@ -1,5 +1,7 @@
 //! An assignment on tensors: planned and compiled once, then run stage by stage.
 
+pub(crate) mod aligned;
+mod into;
 mod numbered;
 mod onto;
 mod operands;
@@ -12,6 +14,7 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 use ust_format::Format;
 
+use self::aligned::Aligned;
 use self::numbered::Number;
 use self::operands::{Held, Operand, are_ready, meant, ready_for, refs, tensors_of};
 use self::planned::plan;
@@ -26,8 +29,8 @@ use crate::error::Error;
 use crate::expr::control::{Run, Timing};
 use crate::expr::term::Assignment;
 use crate::provider::Backend;
+use crate::storage::Tensor;
 use crate::storage::order::Order;
-use crate::storage::{StoredElement, Tensor};
 
 /// How an assignment is planned.
 #[derive(Clone, Debug)]
@@ -39,6 +42,10 @@ pub(crate) struct Options {
     pub(crate) strict: bool,
     /// Whether the loops of a result in full add to what it holds.
     pub(crate) onto: bool,
+    /// Whether the last operand, behind those of the assignment, is a tensor in whose positions the result is computed.
+    pub(crate) aligned: bool,
+    /// The operand of the assignment that this tensor is, if loops walk that one in its place.
+    pub(crate) same: Option<usize>,
     /// Options for stages that run during planning.
     pub(crate) run: Run,
 }
@@ -59,6 +66,8 @@ pub(crate) struct Prepared {
     numbers: Vec<Number>,
     /// The format of the result, if it counts.
     counts: Option<Format>,
+    /// For a result in the positions of a tensor, how these are known.
+    aligned: Option<Aligned>,
     last: Last,
 }
 
@@ -75,12 +84,24 @@ pub(crate) struct Begun {
 
 impl Prepared {
     /// Plans and compiles an assignment. `operands` are those of the assignment, in order, followed by the
-    /// old value for an update. Every stage but the last runs, so that later stages are planned for its
+    /// old value for an update, or by the tensor in whose positions the result is computed. Every stage but the last runs, so that later stages are planned for its
     /// actual result.
     ///
     /// # Errors
     /// The errors of planning, conversions and assembly.
     pub(crate) fn new(
+        assignment: Assignment,
+        operands: &[&Tensor],
+        options: &Options,
+    ) -> Result<(Self, Begun), Error> {
+        match options.aligned {
+            true => Self::new_aligned(assignment, operands, options),
+            false => Self::of(assignment, operands, options),
+        }
+    }
+
+    /// As [`Prepared::new`], for operands that loops run on as they are.
+    fn of(
         assignment: Assignment,
         operands: &[&Tensor],
         options: &Options,
@@ -93,7 +114,11 @@ impl Prepared {
         };
         let options = &Options { format: tree, ..options.clone() };
         let extents: Extents = assignment.indices.iter().map(|index| index.extent).collect();
-        let stages = divide(stages(&assignment), &extents, &|source| match source {
+        let mut stages = stages(&assignment);
+        if options.aligned {
+            aligned::mask(&assignment, options, &mut stages);
+        }
+        let stages = divide(stages, &extents, &|source| match source {
             Source::Operand(at) => {
                 let levels = operands[at].format().descriptions().iter();
                 Some(Known {
@@ -111,6 +136,7 @@ impl Prepared {
             views: operands.iter().map(|t| !t.view().is_whole()).collect(),
             numbers: Vec::new(),
             counts: counts.cloned(),
+            aligned: None,
             some: Vec::new(),
             last: Last::default(),
         };
@@ -173,7 +199,10 @@ impl Prepared {
     ) -> Result<(), Error> {
         let stage = self.numbered(stage, operands);
         let given = tensors_of(&self.assignment, &stage, operands, &begun.results, &mut [])?;
-        let mut made = self.compile(&stage, &given, options, last, options.backend)?;
+        let Some(mut made) = self.compile(&stage, &given, options, last, options.backend)? else {
+            drop(given);
+            return self.push_aligned(stage, operands, begun, options);
+        };
         made.between = !last;
         if last {
             begun.made = given.into_iter().map(Operand::made).collect();
@@ -184,7 +213,7 @@ impl Prepared {
             let how = options.run.beside(&begun.results);
             let other = match made.chosen.executable.runs() {
                 true => None,
-                false => Some(self.compile(&stage, &given, options, last, Backend::Auto)?),
+                false => self.compile(&stage, &given, options, last, Backend::Auto)?,
             };
             let runs = other.as_ref().unwrap_or(&made);
             let mut given = Some(given);
@@ -206,7 +235,8 @@ impl Prepared {
         Ok(())
     }
 
-    /// Plans and compiles a stage for these tensors.
+    /// Plans and compiles a stage for these tensors. `None` for a last one whose loops cannot write at the positions
+    /// that the result has to have.
     fn compile(
         &self,
         stage: &Stage,
@@ -214,17 +244,24 @@ impl Prepared {
         options: &Options,
         last: bool,
         backend: Backend,
-    ) -> Result<Compiled, Error> {
+    ) -> Result<Option<Compiled>, Error> {
+        let aligned = options.aligned && last;
+        if aligned && options.leader(&self.assignment, stage).is_none() {
+            return Ok(None);
+        }
         let plans = plan(&self.assignment, stage, given, options, last)?;
+        if plans.is_empty() {
+            return Ok(None);
+        }
         let over_values = match (&given[..], &plans[..]) {
-            ([one], [(planned, _), ..]) => {
+            ([one], [(planned, _), ..]) if !aligned => {
                 along(stage, one.tensor(), planned, backend, options.strict)?
             }
             _ => None,
         };
         match over_values {
-            Some(made) => Ok(made),
-            None => Compiled::new(plans, stage, &refs(given), backend, options.strict),
+            Some(made) => Ok(Some(made)),
+            None => Compiled::new(plans, stage, &refs(given), backend, options.strict).map(Some),
         }
     }
 
@@ -258,7 +295,7 @@ impl Prepared {
     fn frame(&self, operands: &[&Tensor]) -> Result<Arc<Frame>, Error> {
         frame::expect(&self.assignment, operands, &self.expected)?;
         self.last.frame(operands, || {
-            let mut extents = frame::extents(&self.assignment, operands)?;
+            let mut extents = frame::extents(&self.assignment, operands, self.aligned.is_some())?;
             self.numbers.iter().for_each(|number| extents[number.index] = number.count(operands));
             frame::expect_some(&self.assignment, &extents, &self.some)?;
             let stages = self.stages.iter().zip(&self.compiled);
@@ -272,6 +309,10 @@ impl Prepared {
     /// Whether the kernels can run on these tensors: they have the planned formats, and the coordinates of
     /// their results have the planned widths.
     pub(crate) fn fits(&self, operands: &[&Tensor]) -> bool {
+        self.on_pattern(operands, |operands, _| Ok(self.fit(operands))).unwrap_or(false)
+    }
+
+    fn fit(&self, operands: &[&Tensor]) -> bool {
         self.frame(operands).is_ok_and(|frame| {
             let mut stages = frame.stages.iter().zip(&self.compiled);
             stages.all(|(sizes, compiled)| compiled.fits(&sizes.bound))
@@ -283,6 +324,19 @@ impl Prepared {
     /// # Errors
     /// As [`Prepared::frame`], and the errors of conversions and assembly.
     pub(crate) fn run(
+        &self,
+        operands: &[&Tensor],
+        how: Run,
+        timing: Option<&mut Timing>,
+        begun: Begun,
+    ) -> Result<Tensor, Error> {
+        match self.aligned {
+            None => self.run_stages(operands, how, timing, begun),
+            Some(_) => self.run_aligned(operands, how, timing, begun),
+        }
+    }
+
+    fn run_stages(
         &self,
         operands: &[&Tensor],
         how: Run,
@@ -324,61 +378,11 @@ impl Prepared {
         }
     }
 
-    /// Runs all stages, with the result in the caller's memory.
-    ///
-    /// # Errors
-    /// As [`Prepared::run`], and [`Error::Shape`] if the length is not that of the result, or
-    /// if the result is not stored in full, row-major.
-    pub(crate) fn run_into<T: StoredElement>(
-        &self,
-        operands: &[&Tensor],
-        how: Run,
-        out: &mut [T],
-        begun: Begun,
-    ) -> Result<(), Error> {
-        let (last, above) = self.compiled.split_last().expect("an assignment has a stage");
-        let frame = self.frame(operands)?;
-        if T::DTYPE != self.assignment.result.dtype {
-            return Err(Error::Dtype { expected: T::DTYPE, found: self.assignment.result.dtype });
-        }
-        let stage = &self.stages[above.len()];
-        let sizes = &frame.stages[above.len()];
-        let wanted = sizes.bound.shape();
-        let row_major = {
-            let order = last.format().levels().iter().enumerate();
-            last.format().is_full()
-                && last.format().level_count() == wanted.len()
-                && order.clone().all(|(at, l)| l.expr == ust_format::IndexExpr::Var(at))
-        };
-        if !row_major || wanted.iter().product::<usize>() != out.len() {
-            return Err(Error::Shape {
-                found: vec![out.len()],
-                expected: format!(
-                    "the result has shape {wanted:?} and is stored in `{}`; a slice takes one \
-                     value for each element, in row-major order",
-                    last.format()
-                ),
-            });
-        }
-        let in_place =
-            last.along.is_none() && last.instead.is_none() && last.planned.rest.dtype() == T::DTYPE;
-        let mut ready = SmallVec::new();
-        if in_place && are_ready(stage, last, operands, &mut ready) {
-            return last.run_into(&ready, sizes, how, out);
-        }
-        if in_place && above.is_empty() {
-            let Begun { results, mut made, .. } = begun;
-            let given = tensors_of(&self.assignment, stage, operands, &results, &mut made)?;
-            let (tensors, how) = ready_for(last, given, how)?;
-            return last.run_into(&refs(&tensors), sizes, how, out);
-        }
-        let result = self.run(operands, how, None, begun)?;
-        result.fetch()?;
-        out.copy_from_slice(result.values().typed::<T>()?);
-        Ok(())
-    }
-
     pub(crate) fn explain(&self) -> String {
+        let spread = match self.aligned {
+            Some(Aligned::ByTree) => aligned::EXPLAINED,
+            Some(Aligned::Itself { .. }) | None => "",
+        };
         let copied = |one: &StageAccess| match one.source {
             Source::Operand(at) => {
                 let format = self.expected.get(at).map(|expected| &expected.format);
@@ -387,7 +391,9 @@ impl Prepared {
             }
             Source::Stage(_) | Source::Order { .. } => false,
         };
-        super::explain::explain(&self.assignment, &self.stages, &self.compiled, &copied)
+        let stages =
+            super::explain::explain(&self.assignment, &self.stages, &self.compiled, &copied);
+        format!("{stages}{spread}")
     }
 
     pub(crate) fn stages(&self) -> Vec<String> {

@@ -158,11 +158,16 @@ pub(crate) fn expect_some(
     )))
 }
 
-/// The extent of every index variable.
+/// The extent of every index variable. `aligned`: whether the tensor behind the operands has those of the result, if no
+/// other has.
 ///
 /// # Errors
 /// [`Error::Shape`] where extents contradict each other.
-pub(crate) fn extents(assignment: &Assignment, operands: &[&Tensor]) -> Result<Extents, Error> {
+pub(crate) fn extents(
+    assignment: &Assignment,
+    operands: &[&Tensor],
+    aligned: bool,
+) -> Result<Extents, Error> {
     let mut extents: Extents = assignment.indices.iter().map(|i| i.extent).collect();
     let mut seen: SmallVec<[Option<&str>; 8]> = SmallVec::from_elem(None, extents.len());
     for one in &assignment.uses {
@@ -183,6 +188,10 @@ pub(crate) fn extents(assignment: &Assignment, operands: &[&Tensor]) -> Result<E
         }
     }
     if let Some(old) = operands.get(assignment.operands.len()) {
+        let unseen = assignment.result.indices.iter().zip(old.shape());
+        for (&v, &extent) in unseen.filter(|(v, _)| aligned && seen[**v].is_none()) {
+            extents[v] = extent;
+        }
         let wanted = assignment.result.indices.iter().map(|&v| extents[v]);
         if !wanted.clone().eq(old.shape().iter().copied()) {
             return Err(Error::Shape {

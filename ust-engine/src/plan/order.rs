@@ -91,6 +91,8 @@ pub(crate) struct Problem<'a> {
     pub(crate) as_given: bool,
     /// Which loops may be where, if not all may.
     pub(crate) apart: Option<Apart<'a>>,
+    /// The access whose levels the outermost loops walk as they are, if the result has its positions.
+    pub(crate) leads: Option<usize>,
 }
 
 /// Loops over index variables, of which the outermost runs over one of the result.
@@ -109,7 +111,10 @@ pub(crate) fn best(problem: &Problem<'_>) -> Option<Order> {
     let mut best: Option<Order> = None;
     let count = problem.sparse.len();
     let mut choices: Vec<u32> = (0..if problem.as_given { 1 } else { 1_u32 << count }).collect();
-    let is_fixed = |bit: usize| problem.accesses[problem.sparse[bit]].fixed;
+    let is_fixed = |bit: usize| {
+        let at = problem.sparse[bit];
+        problem.accesses[at].fixed || problem.leads == Some(at)
+    };
     choices.retain(|choice| !(0..count).any(|bit| choice >> bit & 1 == 1 && is_fixed(bit)));
     choices.sort_by_key(|choice| choice.count_ones());
     let everything = choices.last().copied().filter(|_| !problem.as_given);

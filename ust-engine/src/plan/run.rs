@@ -187,6 +187,11 @@ impl Compiled {
         }
         let Planned { rest, fill, .. } = self.planned;
         let shape = sizes.bound.shape();
+        let levels = self.shared().map(|at| inputs.shared.unwrap_or(inputs.tensors[at]));
+        if let Some(levels) = levels.filter(|_| shape.contains(&0) || self.combines_nothing(sizes))
+        {
+            return levels.with_clean_values(Values::filled(rest, levels.nse()));
+        }
         if shape.contains(&0) || self.combines_nothing(sizes) && rest.same(&fill) {
             let options = BuildOptions { memory_limit: how.limit, ..Default::default() };
             return Tensor::empty_with(shape, &self.planned.format, fill.dtype(), fill, &options);
@@ -279,7 +284,8 @@ impl Compiled {
             out.fill(T::from_scalar(self.planned.rest).unwrap_or(T::ZERO));
             return Ok(());
         }
-        if let Some(result) = self.called(tensors, None, sizes, how) {
+        let shared = self.shared().map(|at| tensors[at]);
+        if let Some(result) = self.called(tensors, shared, sizes, how) {
             let result = result?;
             result.fetch()?;
             out.copy_from_slice(result.values().typed::<T>()?);

@@ -1,5 +1,6 @@
 //! Tensors as arrays, compared with ndarray's arrays.
 
+mod aligned;
 mod compute;
 mod slicing;
 

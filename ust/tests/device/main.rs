@@ -1,6 +1,7 @@
 //! Tensors in the memory of a GPU, on a virtual one.
 #![cfg(feature = "gpu")]
 
+mod aligned;
 mod casts;
 mod combined;
 mod conversions;

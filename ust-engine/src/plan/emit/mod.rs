@@ -273,7 +273,10 @@ impl Emit<'_> {
         self.end_tables(b);
         self.output.end(b);
         if let SinkKind::Shared { .. } = self.input.sink.kind {
-            self.sets_all.set(reaches_all(&self.input.sink.format));
+            // Where others store nothing, the loops may leave elements out.
+            let sparse = self.input.accesses.iter().filter(|access| !access.full).count();
+            let alone = sparse == 1 && !self.is_rest(&self.input.body.clone());
+            self.sets_all.set(alone && reaches_all(&self.input.sink.format));
         }
     }
 }

@@ -17,9 +17,10 @@ use crate::storage::Tensor;
 /// The value of an operand at unstored coordinates. The old value of an update counts as the operand after
 /// the last.
 pub(super) fn meant(assignment: &Assignment, at: usize, tensor: &Tensor) -> Scalar {
+    let old = assignment.update.is_some() && !tensor.format().is_full();
     match (assignment.operands.get(at), assignment.result.zero) {
         (Some(input), _) => input.fill,
-        (None, Some(zero)) if !tensor.format().is_full() => zero,
+        (None, Some(zero)) if old => zero,
         (None, _) => tensor.fill(),
     }
 }

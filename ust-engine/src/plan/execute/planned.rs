@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::operands::{Held, Operand, meant, refs};
+use crate::convert::aligned::pads;
 use crate::error::Error;
 use crate::expr::term::Assignment;
 use crate::plan::choose::{Candidate, Given, choose};
@@ -40,9 +41,15 @@ pub(super) fn plan(
     // Loops read one value of an operand of the caller's that has one for all. A converted one may have none. With
     // padding, native kernels are the quickest: they take a value for each element.
     let outlined = |(one, access): (&Operand<'_>, &StageAccess)| {
+        let outline = one.tensor().outline();
         let outline = match access.source {
-            Source::Order { .. } => one.tensor().outline().without_padding(),
-            _ => one.tensor().outline(),
+            Source::Order { .. } => outline.without_padding(),
+            Source::Operand(at)
+                if Some(at) == options.pattern(assignment) && !pads(one.tensor().format()) =>
+            {
+                outline.without_padding()
+            }
+            _ => outline,
         };
         let given = !matches!(one, Operand::Made(_));
         let own = given && matches!(access.source, Source::Operand(_));
@@ -59,6 +66,7 @@ pub(super) fn plan(
         fills: fills.collect(),
         strict: options.strict,
         onto: options.onto && last,
+        leads: options.leader(assignment, stage).filter(|_| last),
         indices: &names,
         extents: &extents,
         format: options.format.clone().filter(|_| last),

@@ -117,10 +117,12 @@ impl Search<'_, '_> {
             if let Some(next) = self.with_loop(&state, &expr, None) {
                 self.visit(next);
             }
+            let leader = problem.leads.filter(|&at| !self.is_done(&state, at));
             // If the term has its unstored value wherever one access stores nothing, the loop may walk
             // that access alone and search the others.
             let walking = self.walking(&state, &expr);
-            for &at in walking.iter().filter(|_| walking.len() > 1) {
+            let alone = walking.iter().filter(|&&at| leader.is_none_or(|leader| leader == at));
+            for &at in alone.filter(|_| walking.len() > 1) {
                 if !problem.worth[(self.all() & !self.bit(at)) as usize]
                     && let Some(next) = self.with_loop(&state, &expr, Some(at))
                 {
@@ -130,8 +132,12 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether the next loop may run over an expression, for [`Problem::apart`].
+    /// Whether the next loop may run over an expression, for [`Problem::leads`] and [`Problem::apart`].
     fn may_be_next(&self, state: &State, expr: &IndexExpr) -> bool {
+        if let Some(at) = self.problem.leads.filter(|&at| !self.is_done(state, at)) {
+            let level = &self.problem.accesses[at].levels[state.next[at]];
+            return level.key == ExprKey::new(expr);
+        }
         let Some(Apart { result, sums }) = self.problem.apart else { return true };
         let next = sums.iter().find(|v| !state.known.contains(v));
         match expr {
