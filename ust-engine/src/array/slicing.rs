@@ -60,7 +60,9 @@ impl Tensor {
     ///
     /// Cost: where the format stores the dimension first, as CSR does rows, an interval costs time in proportion to
     /// its extent, and the slice is as quick in use as a tensor that has these elements alone. Elsewhere the slice is
-    /// a view: it costs nothing, and whoever uses it walks over what it does not show. To drop a dimension costs
+    /// a view: it costs nothing. What only reads it walks over what it does not show; loops of expressions run on a copy
+    /// of what it shows, which is made once and kept, as long as such copies take no more bytes together than the tensor
+    /// ([`Tensor::kept_bytes`]): the same slice is as quick from the second use on. To drop a dimension costs
     /// nothing if it is stored first, and else a pass over the slice, the result of which has its own arrays.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ pub mod build;
 pub(crate) mod builder;
 mod cast;
 mod columns;
+pub(crate) mod copies;
 pub(crate) mod counted;
 pub mod dense;
 pub(crate) mod elsewhere;

@@ -178,3 +178,37 @@ fn dimensions_of_extent_one_come_and_go() {
         }
     }
 }
+
+#[test]
+fn what_loops_run_on_in_place_of_a_slice_is_kept() {
+    // Of an odd number of rows, every second reaches to the end.
+    let whole = array(&[41, 30], &[3, 6, 0, 9, 1]);
+    let a = Tensor::from_dense(&whole, "CSR").unwrap();
+    let sums = |part: &Tensor| {
+        let sums = einsum("s(i) = A(i,j)").arg("A", part).run().unwrap();
+        sums.to_dense::<f64>().unwrap()
+    };
+    let part = a.slice(s![..;2, ..]).unwrap();
+    let before = a.kept_bytes();
+    let expected = whole.slice(s![..;2, ..]).sum_axis(Axis(1)).into_dyn();
+    assert_same(&sums(&part), &expected, "the first run");
+    let kept = a.kept_bytes() - before;
+    assert!(kept > 0 && kept < a.bytes() as u64, "{kept}");
+    assert_same(&sums(&a.slice(s![..;2, ..]).unwrap()), &expected, "the same slice again");
+    assert_eq!(a.kept_bytes() - before, kept);
+    // Others beside it, as long as all together are no larger than the tensor.
+    for from in 0..8 {
+        let found = sums(&a.slice(s![.., from..;2]).unwrap());
+        let expected = whole.slice(s![.., from..;2]).sum_axis(Axis(1)).into_dyn();
+        assert_same(&found, &expected, "columns");
+        assert!(a.kept_bytes() - before <= a.bytes() as u64);
+    }
+    // Other values, other slices.
+    let mut doubled = a.clone();
+    doubled.scale(2.0).unwrap();
+    assert_same(&sums(&doubled.slice(s![..;2, ..]).unwrap()), &(expected * 2.0), "other values");
+    let turned = a.permute(&[1, 0]).unwrap();
+    let found = sums(&turned.slice(s![..;2, ..]).unwrap());
+    let expected = whole.t().slice(s![..;2, ..]).sum_axis(Axis(1)).into_dyn();
+    assert_same(&found, &expected, "turned");
+}

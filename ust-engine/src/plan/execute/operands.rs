@@ -45,12 +45,12 @@ pub(super) fn tensors_of<'a>(
         let tensor = by_places.as_ref().unwrap_or(tensor);
         let format = tensor.format().without_slices();
         // A slice of a 2:4 tensor need not fit 2:4, since its groups begin elsewhere.
-        match format.has_room() && !format.depends_on_entries() {
+        let copied = tensor.copied_by(|| match format.has_room() && !format.depends_on_entries() {
             // The plan is for the kinds of the indices of the whole tensor.
             true => tensor.convert(&format).map(|made| made.in_kinds_of(tensor)),
             false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
-        }
-        .map(|made| Operand::Made(Box::new(made)))
+        });
+        copied.map(|made| Operand::Made(Box::new(made)))
     };
     let each = stage.accesses.iter().enumerate().map(|(at, one)| {
         if let Some(made) = made.get_mut(at).and_then(Option::take) {
