@@ -350,12 +350,12 @@ impl<'a> Inner<'a> {
     fn sampled(self) -> Option<Pattern> {
         let (lo, hi) = self.between(1)?;
         let out = self.stored(1)?.along(0)?;
-        let ([one, two, three], None) = (&self.elements()?[..], self.factor()) else { return None };
-        let (m, a, b) = match [one.along(0), two.along(0), three.along(0)] {
-            [Some(m), ..] => (m, two, three),
-            [_, Some(m), _] => (m, one, three),
-            [.., m] => (m?, one, two),
-        };
+        let elements = self.elements()?;
+        let along = elements.iter().position(|element| element.along(0).is_some());
+        let m = along.and_then(|at| elements[at].along(0));
+        let others = elements.iter().enumerate().filter(|(at, _)| Some(*at) != along);
+        let others: Vec<_> = others.map(|(_, element)| element).collect();
+        let ([a, b], None) = (&others[..], self.factor()) else { return None };
         let (a, b) = match (a.in_row(0, 1)?, b.in_row(0, 1)?) {
             // Rows of `b` are prefetched: `b` is the operand whose row changes.
             ((a, rows), (b, None)) => ((b, None), (a, rows?)),

@@ -175,10 +175,10 @@ pub(super) enum Pattern {
         touched: Var,
     },
     /// `out[p] = m[p] * sum for k in lo..hi of a[rows[p] * pitch + k] * b[crd[p] * stride + k]`. Without
-    /// `rows`, every iteration reads the same row of `a`.
+    /// `rows`, every iteration reads the same row of `a`; without `m`, nothing scales the sum.
     Sampled {
         out: Stream,
-        m: Stream,
+        m: Option<Stream>,
         a: Stream,
         rows: Option<(ArrayId, Expr)>,
         b: Stream,

@@ -224,7 +224,8 @@ impl Emitter<'_, '_> {
                     Some((rows, pitch)) => (self.at(*rows, lo), self.int(pitch)),
                     None => (zero, zero),
                 };
-                let mut args = vec![self.start(out, lo), self.start(m, lo)];
+                let m = m.as_ref().map_or(zero, |m| self.start(m, lo));
+                let mut args = vec![self.start(out, lo), m];
                 args.extend([self.start(a, first), self.start(b, first), rows, pitch]);
                 args.extend([self.at(*crd, lo), self.int(stride), count, width]);
                 args.extend([self.rest(&Stream::of(*crd), lo), self.len_of(b.array)]);

@@ -159,7 +159,7 @@ fn wanted(pattern: &Pattern, arrays: &[ArrayDecl]) -> Option<Wanted> {
         },
         Pattern::Sampled { out, m, a, rows, b, crd, .. } => {
             let rows = rows.as_ref().map_or(*crd, |(rows, _)| *rows);
-            let values = [m, out, a, b].map(|stream| stream.array);
+            let values = [m.as_ref().unwrap_or(out), out, a, b].map(|stream| stream.array);
             of(Loop::Sampled(kind(*crd)?), &[*crd, rows], &values)
         }
         Pattern::Added { c, rows, a, b, crd, .. } => {

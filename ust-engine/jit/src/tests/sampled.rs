@@ -16,6 +16,8 @@ enum Case {
     Moves,
     /// Rows of the first operand change instead.
     Turned,
+    /// Nothing scales the sums.
+    Alone,
     /// Sums begin at one.
     One,
     /// The loop reads the array that it writes.
@@ -47,7 +49,11 @@ fn loops(kind: IndexKind, case: Case) -> Function {
             let one = b.load(x, row * width.clone() + k.clone());
             let other = b.load(y, key * width.clone() + k);
             let to = Sum { inside, start: first.into(), array: out, index: p.clone(), op: None };
-            let leaf = Leaf::product(Target::Var(sum), vec![value.clone(), one, other]);
+            let factors = match case {
+                Case::Alone => vec![one, other],
+                _ => vec![value.clone(), one, other],
+            };
+            let leaf = Leaf::product(Target::Var(sum), factors);
             write_leaf(b, Leaf { sum: Some(to), ..leaf });
         });
         b.store(out, p, sum.into());
@@ -62,6 +68,7 @@ fn products_where_there_is_an_entry_are_formed_as_the_interpreter_does() {
         (IndexKind::U32, Case::Moves),
         (IndexKind::U32, Case::Turned),
         (IndexKind::I32, Case::Plain),
+        (IndexKind::U32, Case::Alone),
         (IndexKind::I64, Case::Moves),
         // No kernel has these.
         (IndexKind::U16, Case::Plain),
@@ -74,9 +81,10 @@ fn products_where_there_is_an_entry_are_formed_as_the_interpreter_does() {
             Case::One => assert_eq!(pattern, None, "{function}"),
             Case::Overlaps => assert_eq!(function.idioms, [], "{function}"),
             _ => {
-                let Some(Pattern::Sampled { rows, .. }) = &pattern else {
+                let Some(Pattern::Sampled { rows, m, .. }) = &pattern else {
                     panic!("{pattern:?}\n{function}")
                 };
+                assert_eq!(m.is_none(), case == Case::Alone);
                 assert_eq!(rows.is_some(), case == Case::Moves);
             }
         }

@@ -39,9 +39,9 @@ impl<I: Index> Places<I> {
 }
 
 /// `out[p] = m[p] * sum of a[rows[p] * pitch + k] * b[crd[p] * stride + k]`, for `k` below `width`
-/// and `p` below `count`.
+/// and `p` below `count`. Where `m` is null, nothing scales the sum.
 ///
-/// SAFETY: `out` is valid for `count` writes, `m` for `count` reads, `rows` too unless it is null, `crd` for
+/// SAFETY: `out` is valid for `count` writes, `m` and `rows` for `count` reads unless they are null, `crd` for
 /// `room >= count` reads; `a` and `b` for `width` reads at each row. Nothing overlaps `out`. `b` lies in an
 /// array of `reach` numbers.
 #[inline(always)]
@@ -212,10 +212,13 @@ impl<T: Real, I: Index> Sampling<T, I> {
                     for (q, vector) in vectors[..V::N].iter_mut().enumerate() {
                         *vector = products.of(places.of(a, b, p + q));
                     }
-                    totals(vectors).times(V::load(m.add(p))).store(out.add(p));
+                    let sums = totals(vectors);
+                    let scaled = if m.is_null() { sums } else { sums.times(V::load(m.add(p))) };
+                    scaled.store(out.add(p));
                 } else {
                     for p in p..count {
-                        *out.add(p) = products.of(places.of(a, b, p)).four().total() * *m.add(p);
+                        let sum = products.of(places.of(a, b, p)).four().total();
+                        *out.add(p) = if m.is_null() { sum } else { sum * *m.add(p) };
                     }
                 }
                 p += some;

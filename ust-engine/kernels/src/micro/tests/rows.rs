@@ -161,7 +161,7 @@ macro_rules! tests {
             for set in instruction_sets() {
                 for width in (0..70).chain([128, 200]) {
                     for count in (0..20).chain([33]) {
-                        let [moves, large, ends] = [0, 1, 2].map(|_| random.below(2) == 1);
+                        let [moves, large, ends, alone] = [0, 1, 2, 3].map(|_| random.below(2) == 1);
                         let (stride, pitch) = (width + random.below(3), width + random.below(3));
                         let a = numbers(random, 7 * pitch + width);
                         let b = numbers(random, 9 * stride + width);
@@ -183,7 +183,7 @@ macro_rules! tests {
                             ));
                             f(
                                 out.as_mut_ptr(),
-                                m.as_ptr(),
+                                if alone { std::ptr::null() } else { m.as_ptr() },
                                 a.as_ptr(),
                                 b.as_ptr(),
                                 if moves { rows.as_ptr() } else { std::ptr::null() },
@@ -200,7 +200,8 @@ macro_rules! tests {
                             let row = if moves { rows[p] as usize * pitch } else { 0 };
                             let column = crd[p] as usize * stride;
                             let sum: T = (0..width).map(|k| a[row + k] * b[column + k]).sum();
-                            close(out[p], m[p] * sum, width as T);
+                            let scale = if alone { 1.0 } else { m[p] };
+                            close(out[p], scale * sum, width as T);
                         }
                         assert!(out[count].is_nan());
                     }
