@@ -54,7 +54,8 @@ impl DeviceTensor {
         Ok(Self { tensor, gpu: gpu.clone(), levels, values })
     }
 
-    /// A tensor of arrays that are on the device. Their contents are copied to the host once, and checked there.
+    /// A tensor of arrays that are on the device. Their contents are copied to the host once, and checked there. The
+    /// arrays themselves are used: those of others are not written meanwhile, as [`Memory::view`] asks for.
     ///
     /// # Errors
     /// As [`Tensor::from_parts`]; [`Error::Parts`] if a memory is too short; [`Error::Device`].

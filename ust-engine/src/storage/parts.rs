@@ -18,13 +18,14 @@ use crate::error::Error;
 /// | where the memory comes from | who sees to it |
 /// |---|---|
 /// | a `Vec`, an `Arc<[T]>` | Rust: safe code cannot change them |
+/// | [`Buffer::copied`](ust_level_api::Buffer::copied) | nobody needs to: others may write what is copied, before, meanwhile and afterwards |
 /// | [`Buffer::from_raw`](ust_level_api::Buffer::from_raw), an [`Owner`](ust_level_api::buffer::Owner) of your own | the caller, as its `# Safety` says |
 /// | files | they are read into memory of the process, and not mapped |
 /// | arrays that plug-ins assemble | they are copied before they are checked |
 ///
-/// Where nobody can promise that, as for an array of another language whose other owner may write: copy it, with
-/// `Buffer::from(slice.to_vec())`, and give the copy. A copy that was changed halfway is checked like any other array.
-/// The same promise covers values, though no index is computed of them.
+/// So an array of another language whose other owners may write, such as one of NumPy, is given as its copy. A copy of
+/// what was changed halfway is checked like any other array. The same promise covers values, though no index is computed
+/// of them. Arrays in the memory of a device that others own are promised by who makes the view of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
     /// For each level, the arrays that its level type describes, in that order: for `compressed`

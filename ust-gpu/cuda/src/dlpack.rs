@@ -203,7 +203,8 @@ impl<M: Managed> Drop for Owner<M> {
 ///
 /// The structure is what `DLPack` says, and nobody else frees it. Its memory is ready for the streams that will
 /// use it, and they have come behind their work when the array is dropped. Nobody writes an array that is
-/// [`Array::read_only`].
+/// [`Array::read_only`]; and nobody else writes any, if it becomes one of a tensor, until the array is dropped. Where the
+/// producer cannot promise that, the array is copied first.
 pub unsafe fn from_raw<M: Managed + 'static>(managed: *mut M, device: &Device) -> Result<Array> {
     let refused = |what: String| Err(CudaError::argument(format!("an array from DLPack {what}")));
     if managed.is_null() {

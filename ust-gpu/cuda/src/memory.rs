@@ -36,7 +36,8 @@ impl Memory {
     /// # Safety
     ///
     /// The bytes from the address on belong to the device, and may be read and written, until `owner` is
-    /// dropped. Whatever else uses them is ordered by the caller: nothing here waits for it. Whoever gives the
+    /// dropped. Whatever else uses them is ordered by the caller: nothing here waits for it. Nobody else writes them if
+    /// they become an array of a tensor: it is checked once, and kernels rely on it. Whoever gives the
     /// address to a kernel says in which stream ([`Memory::used_in`]): before `owner` is dropped, the host waits for
     /// these streams. If none is known, it waits for the whole device.
     #[must_use]

@@ -22,6 +22,7 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use crate::Elsewhere;
 
 mod around;
+mod copied;
 mod deferred;
 mod grow;
 mod iso;
@@ -30,6 +31,7 @@ mod mapped;
 mod part;
 
 pub(crate) use around::copy_around;
+pub use copied::NoElements;
 pub use grow::GrowBuffer;
 use lines::{Lines, SEVERAL};
 use mapped::{MAPPED, Mapped};
@@ -161,7 +163,7 @@ impl<T: Plain> Buffer<T> {
     }
 
     /// Views foreign memory, without a copy. `keep` is dropped with the last handle to the buffer.
-    /// Writing copies first.
+    /// Writing copies first. Where nobody can promise what is asked for below, see [`Buffer::copied`].
     ///
     /// # Safety
     /// `pointer` is aligned and points to `len` initialised elements with valid bit patterns. They
