@@ -214,7 +214,7 @@ impl Einsum {
         self.map(|call| call.backend(backend))
     }
 
-    /// The extent of an index of the result that no operand has.
+    /// The extent of an index that no operand has: of the result, or of a sum of coordinates, as `k` in `sum(k, k)`.
     #[must_use]
     pub fn extent(self, index: &str, extent: usize) -> Self {
         self.map(|call| call.extent(index, extent))

@@ -213,7 +213,7 @@ impl Einsum {
         self
     }
 
-    /// The extent of an index of the result that no operand has.
+    /// The extent of an index that no operand has: of the result, or of a sum of coordinates, as `k` in `sum(k, k)`.
     pub fn extent(mut self, index: &str, extent: usize) -> Self {
         self.settings.check.extents.push((index.to_owned(), extent));
         self

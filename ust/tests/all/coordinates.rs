@@ -173,6 +173,30 @@ fn coordinates_need_no_tensor() {
     assert_eq!(elements(&found), [0.0, 1.0, 2.0, 0.0, 0.0, 1.0]);
 }
 
+#[test]
+fn sums_of_coordinates_need_no_tensor() {
+    for (text, extents, wanted) in [
+        ("y(i) = sum(k, k)", &[("i", 3), ("k", 5)][..], vec![10.0; 3]),
+        ("y(i) = sum(k, i * k)", &[("i", 3), ("k", 5)], vec![0.0, 10.0, 20.0]),
+        ("s = sum(k, l, k + 10 * l)", &[("k", 3), ("l", 2)], vec![36.0]),
+        ("s = max(k, 7 - k)", &[("k", 4)], vec![7.0]),
+        ("s = k", &[("k", 4)], vec![6.0]),
+        ("s = sum(k, k)", &[("k", 0)], vec![0.0]),
+    ] {
+        let call = || extents.iter().fold(einsum(text), |call, (name, n)| call.extent(name, *n));
+        assert_eq!(elements(&call().run().unwrap()), wanted, "{text}");
+        assert_eq!(elements(&oracle::evaluate(&call()).unwrap()), wanted, "{text}");
+    }
+    let x = random("4, nnz=4", "Dense");
+    let call = || einsum("y(i) = x(i) * sum(k, k)").arg("x", &x);
+    let found = elements(&call().extent("k", 4).run().unwrap());
+    assert!(found.iter().zip(elements(&x)).all(|(found, x)| (found - 6.0 * x).abs() <= 1e-12));
+    // Without an extent, it is a tensor that is not given.
+    assert!(call().run().unwrap_err().to_string().contains("`k`"));
+    // What nobody names is no index.
+    assert!(call().extent("k", 4).extent("m", 2).run().is_err());
+}
+
 /// An index is one wherever a name is one, and no tensor of that name stands for it.
 #[test]
 fn a_tensor_named_as_an_index_is_refused() {

@@ -51,7 +51,7 @@ pub struct CheckOptions {
     pub semiring: Option<Semiring>,
     /// The dtype of the result; by default that of the right-hand side.
     pub dtype: Option<Dtype>,
-    /// Extents of indices of the result that no operand has.
+    /// Extents of indices that no operand has.
     pub extents: Vec<(String, usize)>,
     /// Functions and reductions beside the predefined ones. They take precedence over predefined ones of
     /// the same name.

@@ -16,7 +16,7 @@ pub(super) struct Scope<'a> {
     expression: &'a Expression,
     inputs: &'a [GivenInput<'a>],
     operators: &'a [UserOperator],
-    /// Names that some tensor has as an index.
+    /// Names that some tensor has as an index, or that an extent was given for.
     names: HashSet<String>,
     extents: HashMap<String, usize>,
     /// The indices that occurred so far, those of the result first.
@@ -48,6 +48,11 @@ impl<'a> Scope<'a> {
             // A tensor that is not given is reported where it is accessed, with more context.
             if let Some(input) = scope.input(&access.name) {
                 scope.extents_of(&access, input, &mut owners)?;
+            } else if access.indices.is_empty()
+                && options.extents.iter().any(|(name, _)| *name == access.name)
+            {
+                // A name with an extent is an index, also where no tensor has it.
+                scope.names.insert(access.name);
             }
         }
         scope.given_extents(&options.extents, &owners)?;
