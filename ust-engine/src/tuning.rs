@@ -15,6 +15,8 @@
 /// interpreter is done before a compiler has begun.
 #[cfg(feature = "jit")]
 pub(crate) const COMPILE_MIN_ENTRIES: usize = 1 << 12;
+/// Stored elements that a loop visits between two looks whether it shall go on: some milliseconds of work.
+pub(crate) const ENTRIES_PER_LOOK: usize = 1 << 20;
 /// Pieces of the outermost loop for each thread, where coordinates are written to columns.
 pub(crate) const UNPACK_PIECES_PER_THREAD: usize = 8;
 /// A piece of an outermost loop may have more or fewer stored elements than its share, by the share

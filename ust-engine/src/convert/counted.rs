@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 
 use ust_format::{Counter, Format, Sorted};
 use ust_kernels::pool::together;
+use ust_level_api::ir::cancel::{PIECE, pieces, poll};
 use ust_level_api::{IndexArray, IndexColumn, IndexKind, Scalar};
 
 use super::build::{BuildOptions, Duplicates};
@@ -36,7 +37,7 @@ pub(super) fn counted(
     let kept_apart = matches!(duplicates, Duplicates::AsFormat) && !format.is_unique();
     let mut coo = match (kept_apart, format.has_padding()) {
         (false, _) => in_order(coo, format, &how)?,
-        (true, true) => without(coo, fill),
+        (true, true) => without(coo.clone(), fill),
         (true, false) => coo.clone(),
     };
     let columns: Vec<(Vec<i64>, usize)> =
@@ -47,7 +48,10 @@ pub(super) fn counted(
         if let Some(sorted) = spec.sorted {
             let order = longest_first(&coo.crd[dim], coo.shape[dim], sorted);
             let places = places_in(&order);
-            coo.crd[dim].iter_mut().for_each(|at| *at = places[*at as usize]);
+            for column in coo.crd[dim].chunks_mut(PIECE) {
+                poll();
+                column.iter_mut().for_each(|at| *at = places[*at as usize]);
+            }
             orders.push(stored(&order, format, &spec.name)?);
         }
     }
@@ -58,22 +62,33 @@ pub(super) fn counted(
 }
 
 /// The entries that differ from a value.
-fn without(coo: &Coo, fill: Scalar) -> Coo {
+pub(super) fn without(coo: Coo, fill: Scalar) -> Coo {
     let differs = |at: &u64| coo.values.get(*at as usize).is_none_or(|value| !value.same(&fill));
-    let kept: Vec<u64> = (0..coo.len() as u64).filter(differs).collect();
-    let crd = coo.crd.iter().map(|c| kept.iter().map(|&at| c[at as usize]).collect()).collect();
+    let mut kept: Vec<u64> = Vec::with_capacity(coo.len());
+    for piece in pieces(coo.len()) {
+        kept.extend((piece.start as u64..piece.end as u64).filter(differs));
+    }
+    if kept.len() == coo.len() {
+        return coo;
+    }
+    let picked = |column: &Vec<i64>| {
+        let mut picked = Vec::with_capacity(kept.len());
+        for piece in pieces(kept.len()) {
+            picked.extend(kept[piece].iter().map(|&at| column[at as usize]));
+        }
+        picked
+    };
+    let crd = coo.crd.iter().map(picked).collect();
     Coo { shape: coo.shape.clone(), crd, values: coo.values.gather(&kept) }
 }
 
 /// The entries in the order of all dimensions, without those that equal the fill value where that is padding.
 fn in_order(coo: &Coo, format: &Format, how: &BuildOptions) -> Result<Coo, Error> {
     let tree = Format::resolve("CSF", Some(format.rank()))?;
-    let mut sorted = Tensor::from_coo_with(coo, &tree, how)?;
-    if format.has_padding() {
-        // What equals the fill value is not stored apart from padding.
-        sorted = sorted.eliminate_zeros()?;
-    }
-    sorted.to_coo()
+    let sorted = Tensor::from_coo_with(coo, &tree, how)?;
+    let (fill, coo) = (sorted.fill(), sorted.to_coo()?);
+    // What equals the fill value is not stored apart from padding.
+    Ok(if format.has_padding() { without(coo, fill) } else { coo })
 }
 
 /// The coordinates of a dimension in descending order of their numbers of entries, window by window, as a
@@ -85,7 +100,9 @@ fn in_order(coo: &Coo, format: &Format, how: &BuildOptions) -> Result<Coo, Error
 #[must_use]
 pub fn longest_first(column: &[i64], extent: usize, sorted: Sorted) -> Vec<i64> {
     let mut counts = vec![0_u64; extent];
-    column.iter().for_each(|&at| counts[at as usize] += 1);
+    for piece in pieces(column.len()) {
+        column[piece].iter().for_each(|&at| counts[at as usize] += 1);
+    }
     let mut order: Vec<i64> = (0..extent as i64).collect();
     let window = sorted.window.and_then(|window| usize::try_from(window).ok());
     for part in order.chunks_mut(window.unwrap_or(extent).max(1)) {

@@ -31,7 +31,6 @@ use self::elsewhere::Conversion;
 use self::way::{Closed, Plan};
 use self::widths::differ_in_widths;
 use crate::error::Error;
-use crate::storage::coo::Coo;
 use crate::storage::view::{View, Window};
 use crate::storage::{Tensor, Values};
 
@@ -153,12 +152,7 @@ impl Tensor {
                 return Ok(made);
             }
         }
-        let coo = self.to_coo()?;
-        let kept: Vec<u64> = (0..coo.len() as u64)
-            .filter(|&at| !coo.values.get(at as usize).is_some_and(|v| v.same(&self.fill)))
-            .collect();
-        let crd = coo.crd.iter().map(|c| kept.iter().map(|&at| c[at as usize]).collect()).collect();
-        let coo = Coo { shape: coo.shape, crd, values: coo.values.gather(&kept) };
+        let coo = counted::without(self.to_coo()?, self.fill);
         let options = BuildOptions { fill: Some(self.fill), ..Default::default() };
         Self::from_coo_with(&coo, self.format().without_slices(), &options)
     }

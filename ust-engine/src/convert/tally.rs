@@ -3,6 +3,7 @@
 use ust_format::{IndexExpr, LevelDomain};
 use ust_kernels::pool;
 use ust_level_api::IndexColumn;
+use ust_level_api::ir::cancel::{PIECE, pieces, poll};
 use ust_level_api::with_column;
 
 use super::columns::{Source, evaluate};
@@ -108,6 +109,9 @@ pub(crate) fn tally(columns: &[IndexColumn], len: usize, what: Tally) -> Result<
         let mut counts = vec![0_u32; keys.array_len(len)];
         let from = starts.first().copied().unwrap_or(end);
         for (at, &start) in starts.iter().enumerate() {
+            if at % PIECE == 0 {
+                poll();
+            }
             let stop = starts.get(at + 1).copied().unwrap_or(end);
             keys.tally(start..stop, &mut counts, what, &mut numbers[start - from..stop - from]);
         }
@@ -120,7 +124,8 @@ pub(crate) fn tally(columns: &[IndexColumn], len: usize, what: Tally) -> Result<
 fn ascends(column: &IndexColumn) -> bool {
     with_column!(column, read => {
         use ust_level_api::column::IndexRead;
-        (1..column.len()).all(|at| read.at(at - 1) <= read.at(at))
+        let below = |at: usize| at == 0 || read.at(at - 1) <= read.at(at);
+        pieces(column.len()).all(|mut piece| piece.all(below))
     })
 }
 
@@ -128,7 +133,8 @@ fn ascends(column: &IndexColumn) -> bool {
 fn starts(column: &IndexColumn) -> Vec<usize> {
     with_column!(column, read => {
         use ust_level_api::column::IndexRead;
-        (0..column.len()).filter(|&at| at == 0 || read.at(at - 1) != read.at(at)).collect()
+        let begins = |&at: &usize| at == 0 || read.at(at - 1) != read.at(at);
+        pieces(column.len()).flatten().filter(begins).collect()
     })
 }
 

@@ -8,6 +8,7 @@ use ust_level_api::assemble::fill;
 use ust_level_api::buffer::{FetchError, Plain};
 use ust_level_api::column::{BLOCK, chunk_len};
 use ust_level_api::ir::Elsewhere;
+use ust_level_api::ir::cancel;
 use ust_level_api::ir::elsewhere::{Half, Halves};
 use ust_level_api::ir::func::cast;
 use ust_level_api::ir::interp::{GrowValues, Memory, ValueElement};
@@ -374,7 +375,11 @@ impl Values {
         }
         with_values!(self, b => {
             let from = &b[..];
-            places.iter().map(|&at| from[at as usize]).collect::<Vec<_>>().into()
+            let mut to = Vec::with_capacity(places.len());
+            for piece in cancel::pieces(places.len()) {
+                to.extend(places[piece].iter().map(|&at| from[at as usize]));
+            }
+            to.into()
         })
     }
 

@@ -9,7 +9,7 @@ use super::find::first_from;
 use super::nest::{Operand, Reach};
 use crate::error::Error;
 use crate::storage::{Outline, Tensor};
-use crate::tuning::CUT_SLACK_DIVISOR;
+use crate::tuning::{CUT_SLACK_DIVISOR, ENTRIES_PER_LOOK};
 
 /// The variable of an outermost loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,6 +237,30 @@ fn along_cursor(tensor: &Tensor, reach: Reach, count: usize) -> Result<Option<Ve
 /// As [`Cutter::new`] and [`Cutter::cut`].
 pub(super) fn outermost(tensor: &Tensor, reach: Reach) -> Result<Option<[i64; 2]>, Error> {
     Ok(along_cursor(tensor, reach, 1)?.map(|bounds| [bounds[0], bounds[1]]))
+}
+
+/// Cuts a tensor's outermost loop into groups for threads, and each group into pieces of so many stored elements that
+/// the work can end early between them. Pieces are given as cursors. One piece where the loop cannot be cut.
+///
+/// # Errors
+/// As [`outermost`].
+pub(super) fn groups(
+    tensor: &Tensor,
+    reach: Reach,
+    groups: usize,
+) -> Result<Vec<Vec<[i64; 2]>>, Error> {
+    let each = tensor.nse().div_ceil(groups * ENTRIES_PER_LOOK).max(1);
+    let cuts = match groups * each {
+        1 => None,
+        pieces => along_cursor(tensor, reach, pieces)?,
+    };
+    let cuts = cuts.unwrap_or_else(|| vec![i64::MIN, i64::MAX]);
+    let pieces: Vec<[i64; 2]> = cuts.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+    let some = pieces
+        .chunks(each)
+        .map(|group| group.iter().copied().filter(|[from, to]| from < to).collect::<Vec<_>>());
+    let some: Vec<_> = some.filter(|group| !group.is_empty()).collect();
+    Ok(if some.is_empty() { vec![vec![[i64::MIN, i64::MAX]]] } else { some })
 }
 
 /// Cuts a tensor's outermost loop into `each` pieces for each thread, with about the same number of

@@ -14,7 +14,7 @@ use ust_level_api::ir::interp::{Memory, Param, ValueElement};
 use ust_level_api::ir::{Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexKind, Scalar, WalkKind};
 
-use super::balance::{cuts, outermost};
+use super::balance::{groups, outermost};
 use super::emit;
 use super::find::is_entry;
 use super::native::Code;
@@ -110,28 +110,27 @@ pub(crate) fn keys(
     }
     let code = Code::trusting(&b.finish(), tensor.nse())?;
     // Each thread has its own marks.
-    let cuts = cuts(tensor, Reach::Inside, 1)?;
-    let pieces = match cuts.windows(2) {
-        pairs if pairs.len() > 1 && pairs.len() * range <= MARKS_PER_VALUE * tensor.nse() => {
-            pairs.map(|pair| [pair[0], pair[1]]).collect()
-        }
-        _ => vec![[i64::MIN, i64::MAX]],
-    };
+    let threads = threads(tensor.nse());
+    let fits = threads.saturating_mul(range) <= MARKS_PER_VALUE * tensor.nse();
+    let pieces = groups(tensor, Reach::Inside, if fits { threads } else { 1 })?;
     let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
     let sizes: Vec<Param> = sizes.chain(Combined::arguments(&above)).collect();
-    let groups: Vec<Vec<Vec<Param>>> = pieces
+    let runs: Vec<Vec<Vec<Param>>> = pieces
         .iter()
         .enumerate()
-        .map(|(at, &[from, to])| {
-            let own = [from, to, (at * range) as i64].map(Param::Int);
-            vec![sizes.iter().copied().chain(own).collect()]
+        .map(|(at, group)| {
+            let piece = |&[from, to]: &[i64; 2]| {
+                let own = [from, to, (at * range) as i64].map(Param::Int);
+                sizes.iter().copied().chain(own).collect()
+            };
+            group.iter().map(piece).collect()
         })
         .collect();
     let mut found = Buffer::<u8>::zeroed(pieces.len() * range);
     with_values!(tensor.values(), from => {
         let mut memory: Vec<Memory<'_>> = arrays(tensor).collect();
         memory.extend([ValueElement::memory(from), Memory::indices_mut(found.make_mut())]);
-        code.run_apart(&groups, &mut memory)?;
+        code.run_apart(&runs, &mut memory)?;
     });
     Ok(Some(marked(&found, range)))
 }
@@ -184,10 +183,11 @@ pub(crate) fn cells(
     let fills = by_rows.is_some();
     let groups = match by_rows {
         Some(groups) => groups,
-        None => match cuts(tensor, Reach::Inside, 1)?.windows(2) {
-            pairs if pairs.len() == 0 => vec![vec![[i64::MIN, i64::MAX, 0, 0]]],
-            pairs => pairs.map(|pair| vec![[pair[0], pair[1], 0, 0]]).collect(),
-        },
+        None => {
+            let groups = groups(tensor, Reach::Inside, threads(tensor.nse()))?.into_iter();
+            let piece = |[from, to]: [i64; 2]| [from, to, 0, 0];
+            groups.map(|group| group.into_iter().map(piece).collect()).collect()
+        }
     };
     let sizes = operand.size_arguments(tensor).into_iter().map(Param::Int);
     let sizes = sizes.chain(Combined::arguments(&above)).chain(Combined::arguments(&below));

@@ -11,6 +11,7 @@ use std::sync::Arc;
 #[cfg(feature = "jit")]
 use lru::LruCache;
 use ust_level_api::ir::Function;
+use ust_level_api::ir::cancel;
 use ust_level_api::ir::interp::{Limits, Memory, Param, Program, RunError};
 #[cfg(feature = "jit")]
 use ust_level_api::ir::process::Guarded;
@@ -135,7 +136,7 @@ impl Code {
 
     /// Runs the function once for each list of parameters. Different groups may run on different
     /// threads: their runs write to different elements, and read no element that another group
-    /// writes.
+    /// writes. Each run is a look at the tokens of the scopes of this thread.
     ///
     /// # Errors
     /// As [`Code::run`].
@@ -145,11 +146,12 @@ impl Code {
         memory: &mut [Memory<'_>],
     ) -> Result<(), Error> {
         match self {
-            Self::Interpreted(..) => {
-                groups.iter().flatten().try_for_each(|params| Ok(self.run(params, memory)?))
-            }
+            Self::Interpreted(..) => groups.iter().flatten().try_for_each(|params| {
+                cancel::check()?;
+                Ok(self.run(params, memory)?)
+            }),
             #[cfg(feature = "jit")]
-            Self::Compiled(kernel) => kernel.run_apart(groups, memory, &|| Ok(())),
+            Self::Compiled(kernel) => kernel.run_apart(groups, memory, &|| Ok(cancel::check()?)),
         }
     }
 }

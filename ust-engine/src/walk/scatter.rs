@@ -14,7 +14,7 @@ use ust_level_api::ir::parallel;
 use ust_level_api::ir::{ArrayId, Builder, Elem, Expr, Function, Ty};
 use ust_level_api::{Buffer, IndexArray, IndexColumn, IndexKind};
 
-use super::balance::{cuts, outermost};
+use super::balance::{groups, outermost};
 use super::emit;
 use super::native::Code;
 use super::nest::{Operand, Reach};
@@ -56,18 +56,18 @@ pub(crate) fn scatter(
     keep: Option<&IndexArray>,
 ) -> Result<Option<Scattered>, Error> {
     let keys = key.domain.size as usize;
-    // Each piece has a counter for every key. There are at most twice as many counters as entries.
+    // Each group has a counter for every key. There are at most twice as many counters as entries.
     let most = (2 * tensor.nse() / keys.max(1)).max(1);
-    let pieces = pieces(tensor, most)?;
-    // The leading 0 is the start of the first key: with one piece, this becomes the result's `starts`.
-    let mut next = Buffer::<u32>::zeroed(pieces.len() * keys + 1);
-    let job = Job { tensor, key, columns, keep, pieces: &pieces };
+    let groups = groups_of(tensor, most)?;
+    // The leading 0 is the start of the first key: with one group, this becomes the result's `starts`.
+    let mut next = Buffer::<u32>::zeroed(groups.len() * keys + 1);
+    let job = Job { tensor, key, columns, keep, groups: &groups };
     if !job.run(false, next.make_mut(), |_| {})? {
         return Ok(None);
     }
-    // With one piece, the moves advance each start to the end of its key, which is the start of the
+    // With one group, the moves advance each start to the end of its key, which is the start of the
     // next key.
-    let mut starts = Buffer::<u32>::unspecified(if pieces.len() == 1 { 0 } else { keys + 1 });
+    let mut starts = Buffer::<u32>::unspecified(if groups.len() == 1 { 0 } else { keys + 1 });
     let total = counts_to_starts(&mut next.make_mut()[1..], keys, starts.make_mut());
     let total = total as usize;
     let mut made: Vec<ColumnBuffer> =
@@ -83,7 +83,7 @@ pub(crate) fn scatter(
             job.values(from, total, next.make_mut(), &mut made)?
         }),
     };
-    let starts = match pieces.len() {
+    let starts = match groups.len() {
         1 => next,
         _ => {
             starts.make_mut()[keys] = total as u32;
@@ -150,20 +150,14 @@ impl Keys<'_> {
     }
 }
 
-/// Cuts the outermost loop into at most `most` pieces for threads. One piece where threads would
+/// Cuts the outermost loop into at most `most` groups of pieces for threads. One group where threads would
 /// take longer to wake up, twice, than they save.
-fn pieces(tensor: &Tensor, most: usize) -> Result<Vec<[i64; 2]>, Error> {
-    let cuts = match pays(SCATTER_ENTRY_NS * tensor.nse() as f64) {
-        true => cuts(tensor, Reach::Inside, 1)?,
-        false => Vec::new(),
+fn groups_of(tensor: &Tensor, most: usize) -> Result<Vec<Vec<[i64; 2]>>, Error> {
+    let count = match pays(SCATTER_ENTRY_NS * tensor.nse() as f64) {
+        true => threads(tensor.nse()).min(most),
+        false => 1,
     };
-    let step = cuts.len().saturating_sub(1).div_ceil(most).max(1);
-    let mut ends: Vec<i64> = cuts.iter().copied().step_by(step).collect();
-    ends.extend(cuts.last().filter(|last| ends.last() != Some(last)));
-    Ok(match ends.len() {
-        0..=2 => vec![[i64::MIN, i64::MAX]],
-        _ => ends.windows(2).map(|pair| [pair[0], pair[1]]).collect(),
-    })
+    groups(tensor, Reach::Inside, count)
 }
 
 /// Whether neighbouring entries mostly have different keys. Then each entry is written to a cache
@@ -185,8 +179,8 @@ pub(crate) fn is_wide(tensor: &Tensor, key: Key<'_>) -> Result<bool, Error> {
     let mut counts = Buffer::<u32>::zeroed(size as usize + 1);
     for part in [1, 2] {
         let from = lo + (whole * part / 3) as i64;
-        let pieces = [[from, from.saturating_add(length as i64).min(hi)]];
-        let job = Job { tensor, key, columns: &[], keep: None, pieces: &pieces };
+        let groups = [vec![[from, from.saturating_add(length as i64).min(hi)]]];
+        let job = Job { tensor, key, columns: &[], keep: None, groups: &groups };
         if !job.run(false, counts.make_mut(), |_| {})? {
             return Ok(false);
         }
@@ -201,8 +195,8 @@ struct Job<'a> {
     key: Key<'a>,
     columns: &'a [(IndexExpr, IndexKind)],
     keep: Option<&'a IndexArray>,
-    /// Pieces of the outermost loop: intervals of its cursor.
-    pieces: &'a [[i64; 2]],
+    /// Groups of pieces of the outermost loop: intervals of its cursor.
+    groups: &'a [Vec<[i64; 2]>],
 }
 
 impl Job<'_> {
@@ -237,13 +231,16 @@ impl Job<'_> {
         let sizes = operand.size_arguments(self.tensor).into_iter().map(Param::Int);
         let sizes: Vec<Param> = sizes.collect();
         let groups: Vec<Vec<Vec<Param>>> = self
-            .pieces
+            .groups
             .iter()
             .enumerate()
-            .map(|(number, &[from, to])| {
+            .map(|(number, group)| {
                 let base = 1 + number as i64 * self.key.domain.size as i64;
-                let own = [from, to, base - self.key.domain.lower].map(Param::Int);
-                vec![sizes.iter().copied().chain(own).collect()]
+                let piece = |&[from, to]: &[i64; 2]| {
+                    let own = [from, to, base - self.key.domain.lower].map(Param::Int);
+                    sizes.iter().copied().chain(own).collect()
+                };
+                group.iter().map(piece).collect()
             })
             .collect();
         let mut memory: Vec<Memory<'_>> = Vec::new();

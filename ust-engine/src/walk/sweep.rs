@@ -20,7 +20,7 @@ use super::scatter::{Key, Scattered};
 use super::unpack::ColumnBuffer;
 use crate::error::Error;
 use crate::storage::{StoredElement, Tensor};
-use crate::tuning::SWEEP_MAX_PARENTS;
+use crate::tuning::{ENTRIES_PER_LOOK, SWEEP_MAX_PARENTS};
 use crate::with_values;
 
 /// The entries of a tensor, sorted by a key, without padding: the same result as from
@@ -94,7 +94,12 @@ enum Task {
 
 impl Sweep<'_> {
     fn run<T: StoredElement>(&self, from: &Buffer<T>) -> Result<Option<Scattered>, Error> {
-        let count = (threads(self.tensor.nse()) as i64).clamp(1, self.keys.max(1));
+        let entries = self.tensor.nse();
+        let count = match threads(entries) {
+            1 => 1,
+            threads => (threads * entries.div_ceil(threads * ENTRIES_PER_LOOK)) as i64,
+        };
+        let count = count.clamp(1, self.keys.max(1));
         let cut = |piece: i64| self.keys / count * piece + self.keys % count * piece / count;
         let pieces: Vec<[i64; 2]> = (0..count).map(|at| [cut(at), cut(at + 1)]).collect();
         // The first row of each piece before a run, and the end of its rows after the run.

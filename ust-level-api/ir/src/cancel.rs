@@ -6,6 +6,7 @@
 //! for it, and nobody sees what is half done: it is dropped. A look costs a nanosecond or two where there is no scope.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -19,6 +20,9 @@ pub struct Cancelled;
 
 /// The time between two questions of a thread whether it shall go on.
 pub const ASKS: Duration = Duration::from_millis(20);
+
+/// Numbers of a [piece](pieces): far less than a millisecond of work.
+pub const PIECE: usize = 1 << 16;
 
 /// Ends work early, from another thread or from the thread that waits for it. Clones are the same token.
 ///
@@ -210,6 +214,20 @@ pub fn poll() {
     }
 }
 
+/// The numbers below `count` in pieces of [`PIECE`], with a [look](poll) before each: for long loops of one
+/// thread.
+///
+/// ```
+/// let numbers: Vec<usize> = ust_ir::cancel::pieces(100_000).flatten().collect();
+/// assert!(numbers.iter().copied().eq(0..100_000));
+/// ```
+pub fn pieces(count: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count).step_by(PIECE).map(move |from| {
+        poll();
+        from..count.min(from.saturating_add(PIECE))
+    })
+}
+
 /// As [`poll`], and returns the error.
 ///
 /// # Errors
@@ -227,7 +245,7 @@ pub fn is_in_scope() -> bool {
     here().is_some()
 }
 
-/// Does work that is done as a whole, as it changes what others see: no look in it ends it.
+/// Does work that is done as a whole, as it changes what others see: no look in it ends it. For short work.
 pub fn shielded<R>(work: impl FnOnce() -> R) -> R {
     within(None, work)
 }
