@@ -7,8 +7,13 @@ use std::thread;
 
 use ust::advise::{AdviseError, advise};
 use ust::io::{self, FileError, ReadOptions};
+use ust::level_api::ir::{Builder, Expr, cancel};
+use ust::level_api::{
+    Arrays, Assembled, Change, Crd, Description, Entries, LevelError, LevelFactory, LevelType,
+    Located, Place, Pos, Reach, Site, Walk, WalkSite, inventory,
+};
 use ust::ops::{CancelToken, Cancelled, Kernel, OpError};
-use ust::{Coo, Error, Tensor, einsum, generate::generate};
+use ust::{Coo, Error, Format, Scalar, Tensor, einsum, generate::generate};
 
 /// Why work ended.
 #[derive(Debug)]
@@ -122,6 +127,14 @@ fn all<'a>(coo: &'a Coo, a: &'a Tensor, kernel: &'a Kernel, folder: &'a Path) ->
         }),
     ));
     all.push(("kernel".to_owned(), Box::new(move || Ok(kernel.run(&[a]).map(drop)?))));
+    all.push((
+        "add in place".to_owned(),
+        Box::new(move || {
+            let mut sum = a.clone();
+            sum += a;
+            Ok(())
+        }),
+    ));
     all
 }
 
@@ -253,4 +266,124 @@ fn the_inner_and_the_outer_token_end_the_work() {
     let ended = call().cancel(&CancelToken::after(0)).run();
     assert!(matches!(ended, Err(OpError::Tensor(Error::Cancelled))));
     assert!(call().run().is_ok());
+}
+
+inventory::submit! {
+    LevelFactory {
+        name: "looking",
+        aliases: &[],
+        summary: "a hash table that looks at tokens after it was changed",
+        make: &|_| {
+            let format: Format = "(i, j) -> (i : dense, j : hashed)".parse().unwrap();
+            Ok(Box::new(Looking(format.levels()[1].ty.clone())))
+        },
+        samples: &["looking"],
+    }
+}
+
+/// Another level, which looks at tokens when it has changed its arrays: as one does that shares work among threads.
+#[derive(Clone, Debug)]
+struct Looking(Box<dyn LevelType>);
+
+impl LevelType for Looking {
+    fn describe(&self) -> Description {
+        let [text, mlir] = ["looking"; 2].map(str::to_owned);
+        Description { name: "looking", text, mlir, ..self.0.describe() }
+    }
+
+    fn fits(&self, place: &Place<'_>) -> Result<(), LevelError> {
+        self.0.fits(place)
+    }
+
+    fn assemble(&self, site: &Site, entries: &Entries) -> Result<Assembled, LevelError> {
+        self.0.assemble(site, entries)
+    }
+
+    fn check(&self, site: &Site, arrays: &Arrays, parents: &Reach) -> Result<Reach, LevelError> {
+        self.0.check(site, arrays, parents)
+    }
+
+    fn walk<'a>(&'a self, site: &'a WalkSite, b: &mut Builder) -> Walk<'a> {
+        self.0.walk(site, b)
+    }
+
+    fn locate(&self, site: &WalkSite, crd: Expr, b: &mut Builder) -> Option<Located> {
+        self.0.locate(site, crd, b)
+    }
+
+    fn insert(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        crd: Crd,
+    ) -> Result<Option<Change>, LevelError> {
+        let change = self.0.insert(site, arrays, parent, crd);
+        cancel::poll();
+        change
+    }
+
+    fn remove(
+        &self,
+        site: &Site,
+        arrays: &mut Arrays,
+        parent: Pos,
+        pos: Pos,
+    ) -> Result<Option<Change>, LevelError> {
+        let change = self.0.remove(site, arrays, parent, pos);
+        cancel::poll();
+        change
+    }
+}
+
+/// All entries, in order.
+fn entries_of(tensor: &Tensor) -> Vec<(Vec<usize>, f64)> {
+    // What a change leaves half done is found by a check, or by a look at the entries.
+    let (format, shape, parts) = tensor.clone().into_parts();
+    let checked = Tensor::from_parts(&format, &shape, parts).unwrap();
+    let each = checked.entries().unwrap().map(|entry| (entry.coordinates.to_vec(), entry.value));
+    let mut all: Vec<_> = each
+        .map(|(at, value)| match value {
+            Scalar::F64(value) => (at, value),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    all
+}
+
+#[test]
+fn a_change_is_made_or_not() {
+    let coo = generate("gen:poisson2d(40)").unwrap();
+    for format in ["(i, j) -> (i : dense, j : looking)", "CSR", "(i, j) -> (i : dense, j : hashed)"]
+    {
+        let old = Tensor::from_coo(&coo, format).unwrap();
+        let changes: [(&str, &dyn Fn(&mut Tensor) -> Result<(), Error>); 4] = [
+            ("insert", &|a| a.insert(&[3, 1000], 7.0).map(drop)),
+            ("remove", &|a| a.remove(&[3, 3]).map(drop)),
+            ("scale", &|a| a.scale(2.0)),
+            ("add", &|a| {
+                *a += &old;
+                Ok(())
+            }),
+        ];
+        for (name, change) in changes {
+            let mut new = old.clone();
+            change(&mut new).unwrap();
+            let wanted = [&old, &new].map(entries_of);
+            assert_ne!(wanted[0], wanted[1]);
+            for looks in 0..60 {
+                let mut changed = old.clone();
+                let ended = CancelToken::after(looks).scope(|| change(&mut changed));
+                let found = entries_of(&changed);
+                match ended {
+                    Ok(()) => assert_eq!(found, wanted[1], "{name} in {format} after {looks}"),
+                    Err(Error::Cancelled) => {
+                        assert!(wanted.contains(&found), "{name} in {format} after {looks}");
+                    }
+                    Err(error) => panic!("{name} in {format}: {error}"),
+                }
+            }
+        }
+    }
 }

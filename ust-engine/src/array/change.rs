@@ -2,6 +2,7 @@
 
 use ust_format::Format;
 use ust_level_api::Scalar;
+use ust_level_api::ir::cancel;
 
 use super::{list, names};
 use crate::einsum::{Argument, einsum};
@@ -190,7 +191,11 @@ macro_rules! assigning {
                 });
                 match assigned {
                     Ok(made) => *self = made,
-                    Err(error) => panic!("{error}"),
+                    Err(error) => {
+                        // Cancelled work ends its scope.
+                        cancel::poll();
+                        panic!("{error}")
+                    }
                 }
             }
         }

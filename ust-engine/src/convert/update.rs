@@ -1,5 +1,6 @@
 //! Entries that are inserted into a tensor, changed and removed.
 
+use ust_level_api::ir::cancel;
 use ust_level_api::{Pos, Scalar};
 
 use super::build::BuildOptions;
@@ -79,7 +80,8 @@ impl Tensor {
     /// [`Error::Shape`] and [`Error::Coordinate`] for coordinates that no element has, [`Error::Cast`] for a value that
     /// the dtype of the tensor cannot hold, [`Error::Unsupported`] for a slice, and as [`Tensor::from_coo_with`]:
     /// [`Error::Level`] if a level cannot hold one more entry, [`Error::TooLarge`] beyond the
-    /// [memory limit](crate::tensor::memory::default_limit). The tensor is then as it was.
+    /// [memory limit](crate::tensor::memory::default_limit). The tensor is then as it was, or, if the work was
+    /// [cancelled](crate::ops::CancelToken), as it was or as it was to become.
     pub fn update(
         &mut self,
         coordinates: &[usize],
@@ -132,7 +134,8 @@ impl Tensor {
             return Ok(false);
         }
         if are_trusted(format) {
-            return self.changed_by_level(search, new);
+            // Between the change of a level and that of the values, the tensor is none.
+            return cancel::shielded(|| self.changed_by_level(search, new));
         }
         // What the level makes of the arrays is taken when it is known to be sound.
         let mut changed = self.clone();
