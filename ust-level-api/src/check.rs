@@ -89,9 +89,35 @@ pub fn each(
     reach: &Reach,
     check: &(dyn Fn(Pos) -> Result<(), LevelError> + Sync),
 ) -> Result<(), LevelError> {
-    let checked =
-        parallel::map_items(parts(reach), |_, part| part.into_iter().flatten().try_for_each(check));
-    checked.into_iter().collect()
+    reached(reach, &|positions, _| positions.into_iter().try_for_each(check)).map(drop)
+}
+
+/// Checks a range of parents, and appends positions.
+pub type Checks<'a> =
+    dyn Fn(Range<Pos>, &mut Vec<Range<Pos>>) -> Result<(), LevelError> + Sync + 'a;
+
+/// Calls `check` with intervals of reachable parents, which one thread handles together. Gives the positions that it
+/// appends, in the order of the parents; those of two calls that are adjacent become one. Parallel.
+///
+/// # Errors
+/// The first error, in the order of the parents.
+pub fn reached(parents: &Reach, check: &Checks<'_>) -> Result<Vec<Range<Pos>>, LevelError> {
+    let checked = parallel::map_items(parts(parents), |_, part| {
+        let mut own = Vec::new();
+        part.into_iter().try_for_each(|parents| check(parents, &mut own)).map(|()| own)
+    });
+    let mut all: Vec<Range<Pos>> = Vec::new();
+    for own in checked {
+        let mut own = own?.into_iter();
+        if let (Some(last), Some(first)) = (all.last_mut(), own.as_slice().first())
+            && last.end == first.start
+        {
+            last.end = first.end;
+            own.next();
+        }
+        all.extend(own);
+    }
+    Ok(all)
 }
 
 /// The largest number of positions that can be addressed.
@@ -512,6 +538,26 @@ mod tests {
                 twice[len as usize - 1] = twice[0];
                 assert!(!is_fine(&twice));
             }
+        }
+    }
+
+    /// Many parents with the same coordinates, in no order.
+    #[test]
+    fn parents_do_not_disturb_each_other() {
+        let (parents, each) = (1000, 4);
+        let rules = Rules { bounds: 0..each, ordered: false, unique: true };
+        let crd: Vec<i64> = (0..parents * each).map(|at| each - 1 - at % each).collect();
+        let pos: IndexArray = (0..=parents).map(|parent| parent * each).collect::<Vec<_>>().into();
+        let is_fine = |crd: &[i64]| {
+            let all = Reach::all(parents as u64);
+            let own = |parents, out: &mut Vec<Range<Pos>>| between(&pos, parents, out);
+            segments("crd", &crd.to_vec().into(), &all, &rules, &own).is_ok()
+        };
+        assert!(is_fine(&crd));
+        for parent in [0, 1, 254, 255, 256, 511, 999] {
+            let mut crd = crd.clone();
+            crd[parent * each as usize + 3] = 3;
+            assert!(!is_fine(&crd));
         }
     }
 

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use ust::level_api::{
     Arg, ArraySpec, Arrays, Assembled, Description, Entries, IndexArray, IndexKind, Interval,
-    LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Site, Walk,
+    LevelError, LevelFactory, LevelType, LocateCost, Per, Place, Props, Reach, Site, Step, Walk,
     WalkKind, WalkSite, inventory, ir::Builder,
 };
 use ust::{Error, Format, Tensor, tensor::Parts};
@@ -25,7 +25,8 @@ inventory::submit! {
     }
 }
 
-/// Children `pos[parent] .. pos[parent + 1]`, or, as `lax(one)`, one child for each parent, at its position.
+/// Children `pos[parent] .. pos[parent + 1]`, or, as `lax(one)`, one child for each parent, at its position. As
+/// `lax(gaps)`, there is no child where the coordinate lies beyond the level.
 #[derive(Clone, Debug)]
 struct Lax(Vec<String>);
 
@@ -84,7 +85,17 @@ impl LevelType for Lax {
             lo: b.load(site.arrays[0], site.parent.lo.clone()),
             hi: b.load(site.arrays[0], site.parent.hi.clone()),
         };
-        Walk::positions(segment, site.arrays[1])
+        let listed = Walk::positions(segment, site.arrays[1]);
+        if !self.is("gaps") {
+            return listed;
+        }
+        let end = site.lower.clone() + site.size.clone();
+        let guarded =
+            move |step: Step| Step { guard: Some(step.crd.clone().lt(end.clone())), ..step };
+        Walk {
+            step: Box::new(move |b, pos| guarded((listed.step)(b, pos))),
+            ..Walk::positions(listed.cursor, site.arrays[1])
+        }
     }
 }
 
@@ -150,8 +161,9 @@ proptest! {
         (crd, kind, pos_kind) in (0_usize..9).prop_flat_map(|len| (coordinates(len), kinds(), kinds())),
         mut pos in prop::collection::vec(0_i64..10, 3),
         wild in 0..5,
-        (nonordered, nonunique, compact) in any::<(bool, bool, bool)>(),
+        (nonordered, nonunique, compact, gaps) in any::<(bool, bool, bool, bool)>(),
     ) {
+        let compact = compact && !gaps;
         let len = crd.len() as i64;
         pos.insert(0, 0);
         pos.push(len);
@@ -159,7 +171,7 @@ proptest! {
             pos.iter_mut().for_each(|pos| *pos = (*pos).min(len));
             pos.sort_unstable();
         }
-        let claims = [("nonordered", nonordered), ("nonunique", nonunique), ("compact", compact)];
+        let claims = [("nonordered", nonordered), ("nonunique", nonunique), ("compact", compact), ("gaps", gaps)];
         let claims: Vec<&str> = claims.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
         let level = if claims.is_empty() { "lax".to_owned() } else { format!("lax({})", claims.join(", ")) };
         let arrays = vec![vec![], vec![store(pos_kind, &pos), store(kind, &crd)]];
@@ -167,7 +179,9 @@ proptest! {
         // A segment that ends before it begins has no children.
         let apart = lie_apart(&pos, crd.len(), compact);
         let rows = || pos.windows(2).all(|pair| {
-            obeys(&crd[pair[0] as usize..pair[1] as usize], SHAPE[1], !nonordered, !nonunique)
+            let row = crd[pair[0] as usize..pair[1] as usize].iter().copied();
+            let row: Vec<i64> = row.filter(|&crd| !gaps || crd < SHAPE[1] as i64).collect();
+            obeys(&row, SHAPE[1], !nonordered, !nonunique)
         });
         if apart {
             prop_assert_eq!(found, rows());
@@ -204,6 +218,7 @@ fn one_fault_among_many_lists_is_found() {
     let shape = [rows as usize, 1000];
     let format: Format = "(i, j) -> (i : dense, j : lax)".parse().unwrap();
     let pairs: Format = "(i, j) -> (i : lax(nonunique), j : lax(one))".parse().unwrap();
+    let gaps: Format = "(i, j) -> (i : dense, j : lax(gaps, nonordered))".parse().unwrap();
     let pos: Vec<i64> = (0..=rows).map(|row| row * each).collect();
     let crd: Vec<i32> = (0..rows * each).map(|at| (at % each * 150 + at % 7) as i32).collect();
     let own: Vec<u32> = (0..rows * each).map(|at| (at / each) as u32).collect();
@@ -215,9 +230,13 @@ fn one_fault_among_many_lists_is_found() {
         let csr = vec![vec![], vec![pos.clone().into(), crd.clone()]];
         let csr = Tensor::from_parts(&format, &shape, Parts::new(csr, values.clone())).is_ok();
         let root: IndexArray = vec![0, rows * each].into();
-        let coo = vec![vec![root, own.clone().into()], vec![crd]];
-        let coo = Tensor::from_parts(&pairs, &shape, Parts::new(coo, values)).is_ok();
+        let coo = vec![vec![root, own.clone().into()], vec![crd.clone()]];
+        let coo = Tensor::from_parts(&pairs, &shape, Parts::new(coo, values.clone())).is_ok();
         assert_eq!(csr, coo);
+        // Beyond the level, there is none.
+        let slots = vec![vec![], vec![pos.clone().into(), crd.clone()]];
+        let slots = Tensor::from_parts(&gaps, &shape, Parts::new(slots, values.clone())).is_ok();
+        assert_eq!(slots, csr || crd_there == 1000);
         csr
     };
     for at in [0, 65_535, 65_536, 65_537, 131_072, own.len() - 1] {

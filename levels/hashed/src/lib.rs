@@ -37,6 +37,8 @@
 
 mod change;
 
+use std::ops::Range;
+
 use ust_level_api::check::MAX_POSITIONS;
 use ust_level_api::column::IndexRead;
 use ust_level_api::ir::{BinOp, Builder, Expr};
@@ -152,34 +154,44 @@ impl LevelType for Hashed {
         let positions = check::offsets("pos", pos)?;
         check::length("crd", crd.len(), positions, "the last of pos")?;
         let bounds = site.bounds();
-        let table = |parent: u64| {
-            check::at(pos, parent as usize) as usize..check::at(pos, parent as usize + 1) as usize
-        };
-        check::each(parents, &|parent| {
-            let own = table(parent);
-            let (first, slots) = (own.start, own.len());
-            let power = slots == 0 || slots.is_power_of_two();
-            check::rule(power, "pos", parent + 1, own.end as i64, || {
-                format!("none or a power of two lie behind {first}")
-            })?;
-            own.into_iter().try_for_each(|slot| {
-                let found = check::at(crd, slot);
-                if found == bounds.end {
-                    return Ok(());
+        let intervals = check::reached(parents, &|parents, used| {
+            let (mut tables, mut slots) = (Vec::new(), Vec::new());
+            check::between(pos, parents.clone(), &mut tables);
+            for (parent, own) in parents.zip(tables) {
+                let (first, len) = (own.start, (own.end - own.start) as usize);
+                check::rule(
+                    len == 0 || len.is_power_of_two(),
+                    "pos",
+                    parent + 1,
+                    own.end as i64,
+                    || format!("none or a power of two lie behind {first}"),
+                )?;
+                slots.resize(len, 0);
+                crd.read(first as usize, &mut slots);
+                for (slot, at) in own.enumerate() {
+                    let found = slots[slot];
+                    if found == bounds.end {
+                        continue;
+                    }
+                    check::rule(bounds.contains(&found), "crd", at, found, || {
+                        format!("a coordinate lies in [{}, {})", bounds.start, bounds.end)
+                    })?;
+                    let stops = |&slot: &usize| [found, bounds.end].contains(&slots[slot]);
+                    check::rule(
+                        probes(len, found).find(stops) == Some(slot),
+                        "crd",
+                        at,
+                        found,
+                        || "a search for it ends elsewhere".to_owned(),
+                    )?;
+                    match used.last_mut() {
+                        Some(Range { end, .. }) if *end == at => *end += 1,
+                        _ => used.push(at..at + 1),
+                    }
                 }
-                check::rule(bounds.contains(&found), "crd", slot as u64, found, || {
-                    format!("a coordinate lies in [{}, {})", bounds.start, bounds.end)
-                })?;
-                let stops = |at: usize| [found, bounds.end].contains(&check::at(crd, at));
-                let end = probes(slots, found).map(|at| first + at).find(|&at| stops(at));
-                check::rule(end == Some(slot), "crd", slot as u64, found, || {
-                    "a search for it ends elsewhere".to_owned()
-                })
-            })
+            }
+            Ok(())
         })?;
-        let slots = parents.iter().flat_map(table);
-        let used = slots.filter(|&slot| check::at(crd, slot) != bounds.end);
-        let intervals = used.map(|slot| slot as u64..slot as u64 + 1).collect();
         Ok(Reach { positions, intervals: Some(intervals) })
     }
 

@@ -13,7 +13,7 @@ use ust_level_api::ir::parallel;
 use ust_level_api::{IndexArray, Pos, with_indices};
 
 use crate::storage::Tensor;
-use crate::walk::shape::{Children, Shape, follows_formula};
+use crate::walk::shape::{Children, Shape, follows_formula, listed_with_gaps};
 
 /// The number of children of the last level that is not full, or 1, if levels down to that one are full, or list their
 /// children, and keep their claims for sure. The lengths of arrays are as described.
@@ -21,8 +21,9 @@ pub(super) fn children(tensor: &Tensor, reached: &[Reach]) -> Option<usize> {
     let mut parents = 1;
     let mut children = 1;
     for (level, reach) in reached[..tensor.format().tail()].iter().enumerate() {
-        // The walk above visited all of them.
-        if reach.intervals.is_some() || children != parents {
+        // The walk above visited all of them; and nobody walks below the last level.
+        let is_last = level + 1 == tensor.format().tail();
+        if (reach.intervals.is_some() && !is_last) || children != parents {
             return None;
         }
         children = children_of(tensor, level, parents, reach.positions)?;
@@ -41,7 +42,17 @@ fn children_of(tensor: &Tensor, level: usize, parents: u64, positions: u64) -> O
             return (!props.branchless && follows_formula(format, level)).then_some(all);
         }
         Shape::Listed { crd, children } => (children, &arrays[crd]),
-        Shape::Other => return None,
+        Shape::Other => match listed_with_gaps(format, level)? {
+            (crd, Children::Segment(pos)) => {
+                return with_gaps(
+                    tensor,
+                    level,
+                    [&arrays[pos], &arrays[crd]],
+                    [parents, positions],
+                );
+            }
+            _ => return None,
+        },
     };
     let bounds = domain.lower..domain.lower.saturating_add_unsigned(domain.size);
     let rules = Rules { bounds, ordered: props.ordered, unique: props.unique };
@@ -72,6 +83,44 @@ fn children_of(tensor: &Tensor, level: usize, parents: u64, positions: u64) -> O
     let branchless = !props.branchless || children == Children::Fixed(1);
     let compact = !props.compact || count == positions;
     (obeyed.is_ok() && branchless && compact).then_some(count)
+}
+
+/// As [`children_of`], for a level that lists its children among empty places: those whose coordinate lies beyond the
+/// level. Children without them are compared as those of other levels, some parents at a time.
+fn with_gaps(
+    tensor: &Tensor,
+    level: usize,
+    [pos, crd]: [&IndexArray; 2],
+    [parents, positions]: [u64; 2],
+) -> Option<u64> {
+    let (props, domain) =
+        (tensor.format().descriptions()[level].props, tensor.bound.levels()[level]);
+    let last = usize::try_from(parents).ok().filter(|&last| last < pos.len())?;
+    if props.branchless || props.compact || offsets("", pos).is_err() {
+        return None;
+    }
+    is_within(crd, at(pos, last) as u64, positions)?;
+    let bounds = domain.lower..domain.lower.saturating_add_unsigned(domain.size);
+    let rules = Rules { bounds, ordered: props.ordered, unique: props.unique };
+    let count = |block: usize| {
+        let some = (block * BLOCK) as u64..parents.min((block as u64 + 1) * BLOCK as u64);
+        let (mut places, mut read) = (Vec::new(), Vec::new());
+        between(pos, some, &mut places);
+        let (mut kept, mut own) = (Vec::new(), Vec::new());
+        for place in places {
+            let from = kept.len() as Pos;
+            read.resize((place.end - place.start) as usize, 0);
+            crd.read(place.start as usize, &mut read);
+            kept.extend(read.iter().copied().filter(|&crd| crd < rules.bounds.end));
+            own.push(from..kept.len() as Pos);
+        }
+        let (count, all) = (kept.len() as u64, Reach::all(own.len() as u64));
+        let of = |some: Range<Pos>, out: &mut Vec<_>| {
+            out.extend_from_slice(&own[some.start as usize..some.end as usize]);
+        };
+        segments("", &kept.into(), &all, &rules, &of).ok().map(|()| count)
+    };
+    parallel::map(last.div_ceil(BLOCK), count).into_iter().sum()
 }
 
 /// Whether so many children have a position, and each position a coordinate.

@@ -39,54 +39,80 @@ impl Shape {
     /// The shape of a level of a format. Cost: that of emitting the level's walk.
     #[must_use]
     pub fn of(format: &Format, level: usize) -> Self {
-        let description = &format.descriptions()[level];
-        if description.props.full {
+        if format.descriptions()[level].props.full {
             return Self::Full;
         }
-        let mut b = Builder::new("shape");
-        let site = site_of(&mut b, description);
-        let (parent, cursor) = (site.parent.lo.clone(), b.param("cursor", Ty::Int));
-        let walk = format.levels()[level].ty.walk(&site, &mut b);
-        if walk.kind != WalkKind::Position || walk.advance.is_some() {
-            return Self::Other;
-        }
-        let Step { crd, pos, guard, run } = (walk.step)(&mut b, cursor.clone());
-        let Interval { lo, hi } = walk.cursor;
-        // A level may give names to what it computes.
-        let function = b.finish();
-        if !function.body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Comment(_))) {
-            return Self::Other;
-        }
-        let names = function.first_names();
-        let meant = |expr: &Expr| expr.replaced(&|var| names.get(&var).cloned());
-        let [crd, pos, lo, hi] = [crd, pos, lo, hi].map(|expr| meant(&expr));
-        // What has a name is loaded, whether it is used or not.
-        let mut elsewhere = false;
-        names.values().for_each(|named| {
-            meant(named).visit(&mut |expr| {
-                let is_load = matches!(expr, Expr::Load(..));
-                elsewhere |= is_load && ![&crd, &lo, &hi].contains(&expr);
-            });
-        });
-        if elsewhere {
-            return Self::Other;
-        }
-        let loaded = |expr: &Expr, at: &Expr| match expr {
-            Expr::Load(array, index) if **index == *at => {
-                site.arrays.iter().position(|own| own == array)
-            }
-            _ => None,
-        };
-        match loaded(&crd, &cursor) {
-            Some(crd) if pos == cursor && guard.is_none() && run.is_none() => {
-                let pos = loaded(&lo, &parent)
-                    .filter(|_| loaded(&lo, &parent) == loaded(&hi, &(parent.clone() + 1)));
-                let children = pos.map(Children::Segment).or_else(|| fixed(&lo, &hi, &parent));
-                Self::Listed { crd, children: children.unwrap_or(Children::Elsewhere) }
-            }
+        match listed(format, level) {
+            Some((crd, children, Passed::None)) => Self::Listed { crd, children },
             _ => Self::Other,
         }
     }
+}
+
+/// The array of coordinates, and where the children are, of a level that lists its children among places that are
+/// empty, as slots of tables are: there, the coordinate is one past the last one of the level, or more.
+pub(crate) fn listed_with_gaps(format: &Format, level: usize) -> Option<(usize, Children)> {
+    match listed(format, level)? {
+        (crd, children, Passed::Beyond) => Some((crd, children)),
+        _ => None,
+    }
+}
+
+/// The coordinates that a walk passes over.
+enum Passed {
+    None,
+    /// Those beyond the level.
+    Beyond,
+}
+
+/// The array of coordinates, and where the children are, of a level whose walk reads the coordinate of each position.
+fn listed(format: &Format, level: usize) -> Option<(usize, Children, Passed)> {
+    let mut b = Builder::new("shape");
+    let site = site_of(&mut b, &format.descriptions()[level]);
+    let (parent, cursor) = (site.parent.lo.clone(), b.param("cursor", Ty::Int));
+    let walk = format.levels()[level].ty.walk(&site, &mut b);
+    if walk.kind != WalkKind::Position || walk.advance.is_some() {
+        return None;
+    }
+    let Step { crd, pos, guard, run } = (walk.step)(&mut b, cursor.clone());
+    let Interval { lo, hi } = walk.cursor;
+    // A level may give names to what it computes.
+    let function = b.finish();
+    if !function.body.iter().all(|stmt| matches!(stmt, Stmt::Let(..) | Stmt::Comment(_))) {
+        return None;
+    }
+    let names = function.first_names();
+    let meant = |expr: &Expr| expr.replaced(&|var| names.get(&var).cloned());
+    let [crd, pos, lo, hi] = [crd, pos, lo, hi].map(|expr| meant(&expr));
+    // What has a name is loaded, whether it is used or not.
+    let mut elsewhere = false;
+    names.values().for_each(|named| {
+        meant(named).visit(&mut |expr| {
+            let is_load = matches!(expr, Expr::Load(..));
+            elsewhere |= is_load && ![&crd, &lo, &hi].contains(&expr);
+        });
+    });
+    if elsewhere || pos != cursor || run.is_some() {
+        return None;
+    }
+    let passed = match guard.map(|guard| meant(&guard)) {
+        None => Passed::None,
+        Some(guard) if guard == crd.clone().lt(site.lower.clone() + site.size.clone()) => {
+            Passed::Beyond
+        }
+        Some(_) => return None,
+    };
+    let loaded = |expr: &Expr, at: &Expr| match expr {
+        Expr::Load(array, index) if **index == *at => {
+            site.arrays.iter().position(|own| own == array)
+        }
+        _ => None,
+    };
+    let crd = loaded(&crd, &cursor)?;
+    let pos =
+        loaded(&lo, &parent).filter(|_| loaded(&lo, &parent) == loaded(&hi, &(parent.clone() + 1)));
+    let children = pos.map(Children::Segment).or_else(|| fixed(&lo, &hi, &parent));
+    Some((crd, children.unwrap_or(Children::Elsewhere), passed))
 }
 
 /// Whether the walk of a full level is emitted as that of other full levels: it visits all coordinates, each at the
@@ -177,5 +203,10 @@ mod tests {
         assert_eq!(shapes("2:4"), [Shape::Full, Shape::Full, listed(0, Children::Fixed(2))]);
         let loose = shapes("(i, j) -> (i : dense, j : loose_compressed)");
         assert_eq!(loose, [Shape::Full, listed(1, Children::Elsewhere)]);
+        let hashed: Format = "(i, j) -> (i : dense, j : hashed)".parse().unwrap();
+        assert_eq!(Shape::of(&hashed, 1), Shape::Other);
+        assert_eq!(super::listed_with_gaps(&hashed, 1), Some((1, Children::Segment(0))));
+        let csr: Format = "(i, j) -> (i : dense, j : compressed)".parse().unwrap();
+        assert_eq!(super::listed_with_gaps(&csr, 1), None);
     }
 }
