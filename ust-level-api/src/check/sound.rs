@@ -123,8 +123,11 @@ struct Seen {
     /// A bit for each coordinate, if these are not far more than the words that are looked at.
     bits: Option<usize>,
     marks: Vec<u64>,
-    /// A byte for each coordinate, without regard to all but its lowest bits. For short segments: it stays in a cache.
+    /// A byte for each coordinate, without regard to all but its lowest bits: the number of the last segment that has
+    /// it. For short segments: it stays in a cache.
     low: [u8; 1 << LOW],
+    /// The number of the segment, from 1 on.
+    number: u8,
     sorted: Vec<i64>,
 }
 
@@ -139,19 +142,24 @@ impl Seen {
             bits,
             marks: Vec::new(),
             low: [0; 1 << LOW],
+            number: 0,
             sorted: Vec::new(),
         }
     }
 
     fn distinct<T: Word>(&mut self, words: &[T]) -> bool {
         if words.len() <= SHORT {
-            let low = |word: &T| word.as_() as usize % (1 << LOW);
-            let mut twice = 0;
-            for word in words {
-                twice |= std::mem::replace(&mut self.low[low(word)], 1);
+            if self.number == u8::MAX {
+                (self.low, self.number) = ([0; 1 << LOW], 0);
             }
-            words.iter().for_each(|word| self.low[low(word)] = 0);
-            if twice == 0 {
+            self.number += 1;
+            let mut twice = false;
+            for word in words {
+                let last = &mut self.low[word.as_() as usize % (1 << LOW)];
+                twice |= *last == self.number;
+                *last = self.number;
+            }
+            if !twice {
                 return true;
             }
         }
