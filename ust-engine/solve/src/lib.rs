@@ -1,4 +1,4 @@
-//! Linear systems and eigenvalues of sparse tensors, in any format, or of functions that multiply.
+//! Linear systems, eigenvalues and singular values of sparse tensors, in any format, or of functions that multiply.
 //!
 //! ```
 //! use ust::solve::{Ilu0, Matrix, Options, cg};
@@ -21,6 +21,7 @@
 //! | any other, with residuals that do not grow | [`gmres`] | restart + 4 |
 //! | the eigenvalue of largest magnitude | [`power_iteration`] | 2 |
 //! | a few smallest or largest eigenvalues of a Hermitian matrix | [`lobpcg`] | about 10 for each |
+//! | a few largest singular values of any matrix | [`svd`] | about 10 for each, as long as a row and a column |
 //! | triangles | [`solve_triangular`], [`Triangular`] | a copy of the matrix |
 //!
 //! Preconditioners are [`Jacobi`], [`Ilu0`], [`Triangular`], or any [`Operator`] of the caller, such as a function.
@@ -37,6 +38,7 @@
 //! | `cycle` | what iterative methods share: true residuals, fresh starts |
 //! | `cg`, `bicgstab`, `gmres` | the methods |
 //! | `power`, `lobpcg` | methods for eigenvalues; `eigen` what they give, `rotations` small matrices |
+//! | `svd` | singular values, as eigenvalues |
 //! | `direct` | direct methods, with the feature `faer` |
 //! | `rows` | the entries of a matrix in any format, row by row |
 //! | `precondition`, `triangular` | factors that are applied |
@@ -60,6 +62,7 @@ mod power;
 mod precondition;
 mod rotations;
 mod rows;
+mod svd;
 mod triangular;
 
 pub use bicgstab::bicgstab;
@@ -73,4 +76,5 @@ pub use operator::{Matrix, Operator};
 pub use options::{Breakdown, Options, Solution, Stop};
 pub use power::power_iteration;
 pub use precondition::{Identity, Ilu0, Jacobi};
+pub use svd::{SingularTriplets, svd};
 pub use triangular::{Diagonal, Triangle, Triangular, solve_triangular};

@@ -4,6 +4,7 @@
 mod direct;
 mod eigenvalues;
 mod oracle;
+mod singular;
 mod stops;
 mod systems;
 mod triangles;
