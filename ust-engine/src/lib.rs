@@ -18,6 +18,7 @@
 //! | `plan` | from a checked assignment to loops |
 //! | `einsum` | evaluation of expressions: options, prepared kernels, the oracle |
 //! | `array` | what arrays have: slices, sums along dimensions, joins; each short for an expression |
+//! | [`neighbours`] | matrices of other crates; tensors, written and read |
 //!
 //! `tuning` has all tuning constants. [`tensor`] and [`ops`] say what of these is for users. Formats ([`mod@format`]), native kernels and
 //! machine code are crates of their own (`ust-format`, `ust-kernels`, `ust-jit`), on which this one
@@ -34,6 +35,7 @@ mod convert;
 mod einsum;
 pub mod error;
 mod expr;
+pub mod neighbours;
 mod plan;
 pub mod provider;
 pub mod schedule;

@@ -180,7 +180,8 @@
 //! | expressions in index notation | [`einsum`], [`ops`], and how they are written: [`ops::parse`] |
 //! | prepared kernels | [`Kernel`] |
 //! | which format suits a tensor | [`mod@advise`] |
-//! | linear systems, eigenvalues | [`solve`] |
+//! | linear systems, eigenvalues, singular values | [`solve`] |
+//! | matrices of sprs, nalgebra-sparse and faer; serde | [`neighbours`] |
 //! | expressions on GPUs, and their source | [`mod@gpu`] |
 //! | sums of parts in different formats | [`Composed`], [`composed_tensors`] |
 //! | zeros, stored and not: what decides a result | [`what_zero_means`] |
@@ -191,14 +192,16 @@
 //!
 //! # Features
 //!
-//! `jit` and `macros` are on by default. `faer` and `gpu` have to be asked for, since they take longer to build.
+//! `jit` and `macros` are on by default. The others have to be asked for; `faer` and `gpu` take longer to build.
 //!
 //! | feature | with it | without it |
 //! |---|---|---|
-//! | `faer` | direct methods for linear systems, by the crate faer (`solve::direct`) | iterative methods alone |
+//! | `faer` | direct methods for linear systems, by the crate faer (`solve::direct`); its matrices from and to tensors ([`neighbours`]) | iterative methods alone |
 //! | `gpu` | loops run on a GPU if asked to ([`mod@gpu`]), and are written as CUDA C++ and C++; nothing more is needed to build it | the back ends `cuda`, `cuda-text` and `cpp-text`, and those of NVIDIA's libraries, are not there |
 //! | `jit` | loops are compiled to machine code | an interpreter runs them, and takes much longer |
 //! | `macros` | [`format!`](macro@format): format text is checked by the compiler | format text is parsed when the program runs |
+//! | `nalgebra-sparse`, `sprs` | matrices of these crates from and to tensors ([`neighbours`]) | their arrays, through [`Tensor::csr`] and [`Tensor::into_parts`] |
+//! | `serde` | tensors, formats and numbers are written and read by serde ([`neighbours`]) | files alone ([`io`]) |
 //!
 #![doc = include_str!("../docs/coming-from.md")]
 #![forbid(unsafe_code)]

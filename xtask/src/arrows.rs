@@ -19,9 +19,20 @@ const CRATES: [&[&str]; 9] = [
     &["ust-benches"],
 ];
 /// Folders and files of the engine from below to above.
-const ENGINE: [&str; 12] = [
-    "error", "storage", "walk", "check", "convert", "composed", "expr", "provider", "schedule",
-    "plan", "einsum", "array",
+const ENGINE: [&str; 13] = [
+    "error",
+    "storage",
+    "walk",
+    "check",
+    "convert",
+    "composed",
+    "expr",
+    "provider",
+    "schedule",
+    "plan",
+    "einsum",
+    "array",
+    "neighbours",
 ];
 
 /// Fails with a list of the arrows that point up.

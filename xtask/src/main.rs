@@ -83,7 +83,8 @@ fn invariants() -> Result<(), String> {
 const OF_ITSELF: &str = "standard_level_conforms";
 
 /// Everything, with what is not built by default as well.
-const WHOLE: [&str; 3] = ["--workspace", "--features", "ust-cli/gpu"];
+const WHOLE: [&str; 3] =
+    ["--workspace", "--features", "ust-cli/gpu,ust/faer,ust/nalgebra-sparse,ust/serde,ust/sprs"];
 
 fn test() -> Result<(), String> {
     let rest = ["--no-fail-fast", "--", "--skip", OF_ITSELF];

@@ -425,6 +425,23 @@ impl PartialEq for Format {
 
 impl Eq for Format {}
 
+/// As its text.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Format {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// From text or a name. The level types that it names have to be linked.
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Format {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 impl Hash for Format {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.0.hash);

@@ -1,22 +1,20 @@
-//! Direct methods, by the crate [`faer`]: factorizations of sparse matrices, and the way to and from its matrices.
+//! Direct methods, by the crate [`faer`]: factorizations of sparse matrices.
 
 use faer::prelude::{Solve as _, SolveLstsq as _};
 use faer::sparse::linalg::LltError;
 use faer::sparse::linalg::solvers::{Llt, Lu, Qr};
-use faer::sparse::{SparseColMat, SparseColMatRef, SymbolicSparseColMatRef};
+use faer::sparse::{SparseColMat, SparseColMatRef};
 use faer::traits::ComplexField;
-use faer::{Mat, MatMut, Side};
-use ust_engine::{Error, IndexArray, IndexKind, Tensor};
-
-pub use faer;
+use faer::{MatMut, Side};
+use ust_engine::{Error, Tensor};
 
 use crate::error::{SolveError, expect_length};
 use crate::number::Number;
 use crate::operator::{Operator, square};
 
-/// A matrix in compressed columns with row numbers of 32 bits, as faer takes it.
+/// A matrix in compressed columns with row numbers of 32 bits, as faer factors it.
 ///
-/// A tensor in CSC with indices of 32 bits and values of type `T` shares its arrays; any other is converted.
+/// A tensor in CSC with unsigned indices of 32 bits and values of type `T` shares its arrays; any other is converted.
 ///
 /// ```
 /// use ust::{Tensor, solve::direct::Columns};
@@ -28,8 +26,6 @@ use crate::operator::{Operator, square};
 #[derive(Clone, Debug)]
 pub struct Columns<T> {
     shape: [usize; 2],
-    pos: IndexArray,
-    rows: IndexArray,
     csc: Tensor,
     element: std::marker::PhantomData<T>,
 }
@@ -42,84 +38,29 @@ impl<T: Number> Columns<T> {
     /// are not zero; [`SolveError::Tensor`] where values do not fit into `T`, or there are more entries than `i32`
     /// counts.
     pub fn new(tensor: &Tensor) -> Result<Self, SolveError> {
-        let [rows, columns] = *tensor.shape() else {
+        let Ok(shape) = <[usize; 2]>::try_from(tensor.shape()) else {
             let text = format!("a tensor of shape {:?} is no matrix", tensor.shape());
             return Err(SolveError::Argument(text));
         };
         if tensor.fill() != tensor.dtype().zero() {
             return Err(SolveError::Fill { fill: tensor.fill().to_string() });
         }
-        let csc = tensor.convert("CSC")?.cast(T::DTYPE)?;
-        csc.fetch()?;
-        let most = rows.max(columns).max(csc.nse());
-        if i32::try_from(most).is_err() {
-            let text =
-                format!("a matrix with {most} rows, columns or entries, for indices of 32 bits");
+        let mut csc = tensor.cast(T::DTYPE)?;
+        if SparseColMatRef::<u32, T>::try_from(&csc).is_err() {
+            csc = SparseColMat::<u32, T>::try_from(csc)?.try_into()?;
+        }
+        if i32::try_from(csc.nse()).is_err() {
+            let text = format!("a matrix with {} entries, for indices of 32 bits", csc.nse());
             return Err(Error::TooLarge(text).into());
         }
-        let narrow = |array: Option<&IndexArray>| {
-            let found = array.and_then(|array| array.in_kind(IndexKind::U32));
-            found.ok_or_else(|| Error::Parts("columns without an array".to_owned()))
-        };
-        let (pos, crd) = (narrow(csc.pos(1))?, narrow(csc.crd(1))?);
-        let element = std::marker::PhantomData;
-        Ok(Self { shape: [rows, columns], pos, rows: crd, csc, element })
+        Ok(Self { shape, csc, element: std::marker::PhantomData })
     }
 
     /// The matrix, as faer sees it: the same arrays.
     #[must_use]
     pub fn as_faer(&self) -> SparseColMatRef<'_, u32, T> {
-        let ([rows, columns], empty) = (self.shape, &[][..]);
-        let (IndexArray::U32(pos), IndexArray::U32(crd)) = (&self.pos, &self.rows) else {
-            unreachable!("`new` made indices of this kind")
-        };
-        let pattern = SymbolicSparseColMatRef::new_checked(rows, columns, pos, None, crd);
-        SparseColMatRef::new(pattern, self.csc.values().typed::<T>().unwrap_or(empty))
-    }
-}
-
-/// A matrix of faer as a tensor in CSC. The arrays are taken without a copy.
-///
-/// ```
-/// use ust::solve::direct::{faer::sparse::{SparseColMat, Triplet}, from_faer};
-/// let entries = [Triplet::new(0_u32, 0_u32, 1.0), Triplet::new(1, 1, 2.0)];
-/// let a = from_faer(SparseColMat::try_new_from_triplets(2, 2, &entries).unwrap())?;
-/// assert_eq!(a.get_as::<f64>(&[1, 1])?, 2.0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// As [`Tensor::csc`], for columns out of order; [`SolveError::Argument`] for columns with gaps between them.
-pub fn from_faer<T: Number>(matrix: SparseColMat<u32, T>) -> Result<Tensor, SolveError> {
-    let (pattern, values) = matrix.into_parts();
-    let (rows, columns, pos, counts, crd) = pattern.into_parts();
-    if counts.is_some() {
-        let text = "columns with gaps between them: compress the matrix first".to_owned();
-        return Err(SolveError::Argument(text));
-    }
-    Ok(Tensor::csc((rows, columns), pos, crd, T::wrap(values.into()))?)
-}
-
-/// A matrix in any format as a dense one of faer, which has singular values and eigenvalues of these.
-///
-/// ```
-/// use ust::{Tensor, solve::direct::to_dense};
-/// let a = Tensor::diags((3, 2), &[(0, &[3.0, 4.0])], "CSR")?;
-/// let values = to_dense::<f64>(&a)?.singular_values().unwrap();
-/// assert!((values[0] - 4.0).abs() < 1e-12 && (values[1] - 3.0).abs() < 1e-12);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// [`SolveError::Argument`] for a tensor that is no matrix; as [`Tensor::to_dense`].
-pub fn to_dense<T: Number>(tensor: &Tensor) -> Result<Mat<T>, SolveError> {
-    let dense = tensor.cast(T::DTYPE)?.to_dense::<T>()?;
-    match *tensor.shape() {
-        [rows, columns] => Ok(Mat::from_fn(rows, columns, |i, j| dense[[i, j]])),
-        _ => Err(SolveError::Argument(format!(
-            "a tensor of shape {:?} is no matrix",
-            tensor.shape()
-        ))),
+        let lent = SparseColMatRef::try_from(&self.csc);
+        lent.unwrap_or_else(|_| unreachable!("`new` made arrays that are lent"))
     }
 }
 
@@ -143,7 +84,7 @@ pub struct Factorization<T> {
 
 #[derive(Clone, Debug)]
 enum Factors<T> {
-    Lu(Lu<u32, T>),
+    Lu(Box<Lu<u32, T>>),
     Cholesky(Llt<u32, T>),
     Qr(Qr<u32, T>),
 }
@@ -158,7 +99,7 @@ impl<T: Number + ComplexField> Factorization<T> {
         square(tensor)?;
         let columns = Columns::<T>::new(tensor)?;
         let factors = columns.as_faer().sp_lu().map_err(failed)?;
-        Ok(Self { factors: Factors::Lu(factors), shape: columns.shape })
+        Ok(Self { factors: Factors::Lu(Box::new(factors)), shape: columns.shape })
     }
 
     /// `L L^H` of a Hermitian positive definite matrix. What is above the diagonal is not looked at.

@@ -23,8 +23,13 @@ macro_rules! define {
     ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {
         /// Values of one dtype, in shared memory with copy-on-write.
         #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Values {
-            $(#[doc = concat!("Values of dtype `", $name, "`.")] $variant(Buffer<$ty>),)*
+            $(
+                #[doc = concat!("Values of dtype `", $name, "`.")]
+                #[cfg_attr(feature = "serde", serde(rename = $name))]
+                $variant(Buffer<$ty>),
+            )*
         }
 
         $(

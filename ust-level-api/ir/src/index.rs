@@ -115,6 +115,11 @@ impl fmt::Display for IndexKind {
 
 /// An array of positions or coordinates. Indices are read and written as `i64`.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
 pub enum IndexArray {
     /// Packed, four to a byte.
     U2(Packed),
@@ -157,6 +162,11 @@ macro_rules! with_indices {
 
 /// Two-bit indices, four to a byte, the first in the lowest bits.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "crate::serde::Bits")
+)]
 pub struct Packed {
     bytes: Buffer<u8>,
     len: usize,

@@ -46,6 +46,7 @@
 //! | [`cancel`] | work that ends early |
 //! | [`process`] | threads and locks of processes that were forked |
 //! | [`elsewhere`] | columns in the memory of a device |
+//! | `serde` | numbers and arrays, written and read, with the feature `serde` |
 //!
 //! *Invariant: nothing in this crate knows what a level is.*
 #![deny(unsafe_code)]
@@ -65,6 +66,8 @@ pub mod print;
 pub mod process;
 pub mod scalar;
 pub mod schedule;
+#[cfg(feature = "serde")]
+mod serde;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;

@@ -117,14 +117,24 @@ macro_rules! define {
     ($(($variant:ident, $ty:ty, $name:literal, $kind:ident),)*) => {
         /// An element type. `Complex64` is a pair of `f32`, `Complex128` a pair of `f64`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Dtype {
-            $(#[doc = concat!("`", $name, "`")] $variant,)*
+            $(
+                #[doc = concat!("`", $name, "`")]
+                #[cfg_attr(feature = "serde", serde(rename = $name))]
+                $variant,
+            )*
         }
 
         /// One value of any element type.
         #[derive(Clone, Copy, Debug, PartialEq)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
         pub enum Scalar {
-            $(#[doc = concat!("A `", $name, "`")] $variant($ty),)*
+            $(
+                #[doc = concat!("A `", $name, "`")]
+                #[cfg_attr(feature = "serde", serde(rename = $name, with = "crate::serde::one"))]
+                $variant($ty),
+            )*
         }
 
         impl Dtype {
