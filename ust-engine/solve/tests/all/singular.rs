@@ -27,7 +27,7 @@ fn with_values<T: Kind>(random: &mut Random, [m, n]: [usize; 2], values: &[f64])
 }
 
 fn adjoint<T: Kind>(a: &Array2<T>) -> Array2<T> {
-    a.t().mapv(|x| x.conj())
+    Array2::from_shape_fn((a.ncols(), a.nrows()), |(i, j)| a[(j, i)].conj())
 }
 
 /// The residuals are what they are said to be, values are the expected ones, and vectors orthonormal.
