@@ -358,7 +358,8 @@ fn a_change_is_made_or_not() {
     for format in ["(i, j) -> (i : dense, j : looking)", "CSR", "(i, j) -> (i : dense, j : hashed)"]
     {
         let old = Tensor::from_coo(&coo, format).unwrap();
-        let changes: [(&str, &dyn Fn(&mut Tensor) -> Result<(), Error>); 4] = [
+        type Change<'a> = &'a dyn Fn(&mut Tensor) -> Result<(), Error>;
+        let changes: [(&str, Change<'_>); 4] = [
             ("insert", &|a| a.insert(&[3, 1000], 7.0).map(drop)),
             ("remove", &|a| a.remove(&[3, 3]).map(drop)),
             ("scale", &|a| a.scale(2.0)),

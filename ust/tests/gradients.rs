@@ -145,7 +145,7 @@ impl Numbers {
     fn weighted(&self, text: &str, a: &Tensor) -> Result<f64, ust::ops::OpError> {
         let y = einsum(text).arg("A", a).arg("x", &self.x).arg("t", self.t);
         let y = ["i", "j"].iter().take(self.g.ndim()).fold(y, |y, index| y.extent(index, EXTENT));
-        let y = y.format(&Format::full(self.g.ndim()).unwrap()).run()?.to_dense::<f64>()?;
+        let y = y.format(Format::full(self.g.ndim()).unwrap()).run()?.to_dense::<f64>()?;
         Ok((&y * &self.g).sum())
     }
 

@@ -4,8 +4,8 @@
 //!      0 1 2 3 4 5      (i, j) -> (i : dense, j : hashed), shape 2x6
 //!  0 [ . 1 . . . 2 ]
 //!  1 [ 3 . . . . . ]    level 1  pos     0         4     6    parents + 1
-//!                                crd     1 6 6 5   0 6        a slot for each position
-//!                                values  1 . . 2   3 .
+//!                                crd     5 6 1 6   0 6        a slot for each position
+//!                                values  2 . 1 .   3 .
 //! ```
 //!
 //! The table of parent `p` has the slots `pos[p] .. pos[p + 1]`. A search for a coordinate begins at a slot that
@@ -30,8 +30,8 @@
 //! let site = Site { size: 6, ..Site::default() };
 //! let made = Hashed.assemble(&site, &Entries::new(2, [0, 0, 1], [1, 5, 0])).unwrap();
 //! assert_eq!(made.arrays.0[0].to_vec(), [0, 4, 6]);
-//! assert_eq!(made.arrays.0[1].to_vec(), [1, 6, 6, 5, 0, 6]);
-//! assert_eq!(made.position, [0, 3, 4]);
+//! assert_eq!(made.arrays.0[1].to_vec(), [5, 6, 1, 6, 0, 6]);
+//! assert_eq!(made.position, [2, 0, 4]);
 //! ```
 #![forbid(unsafe_code)]
 
@@ -70,15 +70,18 @@ pub struct Hashed;
 
 /// The lowest bits of a coordinate, which the product takes: it does not overflow.
 const TAKEN: i64 = (1 << 31) - 1;
-/// The golden section of 2^32: Knuth's multiplicative hashing.
+/// The golden section of 2^32: Knuth's multiplicative hashing. The product modulo 2^32, as a part of 2^32, is the part of
+/// the table before the slot where a search begins: consecutive coordinates are far from each other there.
 const FACTOR: i64 = 0x9E37_79B1;
-/// The bits of the product below those that say where a search begins.
-const DROPPED: i64 = 32;
+/// The bits of that part.
+const PART: u32 = 32;
+const PART_MASK: i64 = (1 << PART) - 1;
 
 /// The slots that a search looks at, in turn. Their number is a power of two.
 fn probes(slots: usize, crd: i64) -> impl Iterator<Item = usize> {
-    let first = (((crd & TAKEN) * FACTOR) >> DROPPED) as usize;
-    (0..slots).map(move |tried| (first + tried) & (slots - 1))
+    let part = ((crd & TAKEN) * FACTOR) & PART_MASK;
+    let first = (part.wrapping_mul(slots as i64) >> PART) as usize;
+    (0..slots).map(move |tried| first.wrapping_add(tried) & (slots - 1))
 }
 
 /// The slots for so many coordinates, and perhaps for as many again, and two.
@@ -213,8 +216,9 @@ impl LevelType for Hashed {
         let Interval { lo, hi } = table(site, b);
         let (lo, slots) = (b.bind("lo", lo.clone()), b.bind("slots", hi - lo));
         let masked = |a, mask| Expr::binary(BinOp::BitAnd, a, mask);
-        let product = masked(wanted.clone(), TAKEN.into()) * FACTOR;
-        let first = b.bind("first", Expr::binary(BinOp::Shr, product, DROPPED.into()));
+        let part = masked(masked(wanted.clone(), TAKEN.into()) * FACTOR, PART_MASK.into());
+        let first = Expr::binary(BinOp::Shr, part * slots.clone(), i64::from(PART).into());
+        let first = b.bind("first", first);
         let (found, tried) = (b.var("found", Expr::Int(-1)), b.var("tried", Expr::Int(0)));
         // The mark is no coordinate.
         let is_coordinate = wanted.clone().lt(mark(site));
@@ -268,4 +272,33 @@ fn mark(site: &WalkSite) -> Expr {
 fn table(site: &WalkSite, b: &Builder) -> Interval {
     let at = |parent: &Expr| b.load(site.arrays[POS], parent.clone());
     Interval { lo: at(&site.parent.lo), hi: at(&site.parent.hi) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{probes, slots};
+
+    /// The slots that a search for a coordinate looks at, on average, in a table of these.
+    fn steps(coordinates: impl Iterator<Item = i64> + Clone) -> f64 {
+        let children = coordinates.clone().count();
+        let mut table = vec![false; slots(children as u64, false) as usize];
+        let mut looked_at = 0;
+        for crd in coordinates {
+            let (steps, slot) =
+                probes(table.len(), crd).enumerate().find(|&(_, slot)| !table[slot]).unwrap();
+            looked_at += steps + 1;
+            table[slot] = true;
+        }
+        looked_at as f64 / children as f64
+    }
+
+    #[test]
+    fn searches_are_short() {
+        for children in [10, 1000, 100_000, 170_000] {
+            for stride in [1, 2, 3, 7, 64, 100, 1024, 4096, 10_007] {
+                let found = steps((0..children).map(|at| 5 + at * stride));
+                assert!(found < 6.0, "{children} coordinates, each {stride}th: {found} steps");
+            }
+        }
+    }
 }

@@ -101,7 +101,9 @@ fn operands(
     expression: &Expression,
     formats: HashMap<String, String>,
 ) -> Result<Operands, Failure> {
-    let names = expression.operands();
+    // A name that an extent is given for is an index.
+    let mut names = expression.operands();
+    names.retain(|name| args.extent.iter().all(|(index, _)| index != name));
     let result = expression.result.name.clone();
     let updates = expression.is_update();
     let mut wanted: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -290,6 +290,7 @@ fn indices_that_the_result_lacks_are_summed_over() {
             vec![0., 0., 7., 5., 0., 0., 0., 0., 0., 0., 0., 2.5],
         ),
         ("r(i,k) = x(i)", &["x=gen:ones(2)", "--extent", "k=2"], vec![1.0; 4]),
+        ("s() = sum(k, k)", &["--extent", "k=4"], vec![6.0]),
         ("d(i) = A(i,i)", &["A=gen:poisson2d(2)"], vec![4.0; 4]),
         ("c(i) = x(i) * y(i)", &["x=gen:ones(2)", "y=gen:ones(2)"], vec![1.0; 2]),
     ] {
