@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use ust::format::named::named;
 use ust::ndarray::{ArrayD, Dimension, IxDyn};
-use ust::ops::{Expression, derivative};
-use ust::{Format, Tensor, einsum};
+use ust::ops::{Einsum, Expression, OpError, derivative};
+use ust::{Dtype, Error, Format, Tensor, einsum};
 
 /// The extent of every index.
 const EXTENT: usize = 3;
@@ -149,20 +149,45 @@ impl Numbers {
         Ok((&y * &self.g).sum())
     }
 
-    fn gradient(&self, text: &str, a: &Tensor, wrt: &str) -> ArrayD<f64> {
+    /// The gradient as text.
+    fn backward(text: &str, wrt: &str) -> String {
         let backward = derivative(&Expression::parse(text).unwrap(), wrt, "g");
-        let backward = backward.unwrap_or_else(|error| panic!("{text}: {error}")).to_string();
-        let operands = Expression::parse(&backward).unwrap().operands();
-        let call = einsum(&backward).arg("g", &self.g);
-        let call = operands.iter().fold(call, |call, name| match name.as_str() {
+        backward.unwrap_or_else(|error| panic!("{text}: {error}")).to_string()
+    }
+
+    /// The gradient with its operands.
+    fn call(&self, backward: &str, a: &Tensor) -> Einsum {
+        let operands = Expression::parse(backward).unwrap().operands();
+        let call = einsum(backward).arg("g", &self.g);
+        operands.iter().fold(call, |call, name| match name.as_str() {
             "A" => call.arg("A", a),
             "x" => call.arg("x", &self.x),
             "t" => call.arg("t", self.t),
             _ => call,
-        });
-        let gradient = call.run().unwrap_or_else(|error| panic!("{text}: {backward}: {error}"));
+        })
+    }
+
+    fn gradient(&self, text: &str, a: &Tensor, wrt: &str) -> ArrayD<f64> {
+        let backward = Self::backward(text, wrt);
+        let gradient = self.call(&backward, a).run();
+        let gradient = gradient.unwrap_or_else(|error| panic!("{text}: {backward}: {error}"));
         gradient.to_dense::<f64>().unwrap()
     }
+
+    /// The gradient with respect to `A` in the positions of `A`. `None` where a position stands for several elements.
+    fn aligned(&self, text: &str, a: &Tensor) -> Option<Tensor> {
+        let backward = Self::backward(text, "A");
+        match self.call(&backward, a).aligned_with(a).dtype(Dtype::F64).run() {
+            Ok(gradient) => Some(gradient),
+            Err(OpError::Tensor(Error::Unsupported(_))) => None,
+            Err(error) => panic!("{text}: {backward} in {}: {error}", a.format()),
+        }
+    }
+}
+
+/// Whether a position stands for a run of elements.
+fn joins(format: &Format) -> bool {
+    format.levels().last().is_some_and(|level| level.ty.joins_alike())
 }
 
 fn close(found: f64, expected: f64, scale: f64) -> bool {
@@ -219,7 +244,8 @@ proptest! {
     // Each case is a plan and machine code for each format.
     #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A gradient is an expression as any other: the same in every format that has a name.
+    /// A gradient is an expression as any other: the same in every format that has a name, and in the positions of
+    /// a tensor in that format.
     #[test]
     fn gradients_are_the_same_in_every_format(
         picks in prop::collection::vec(any::<u8>(), 4..30),
@@ -249,6 +275,18 @@ proptest! {
             for (found, expected) in found.iter().zip(&expected) {
                 let same = close(*found, *expected, scale) || (found.is_nan() && expected.is_nan());
                 prop_assert!(same, "{} in {}: {} but {}", text, format, found, expected);
+            }
+            let Some(aligned) = numbers.aligned(&text, &a) else {
+                prop_assert!(joins(&format), "{} in {}", text, format);
+                continue;
+            };
+            prop_assert_eq!(aligned.values().len(), a.values().len());
+            prop_assert_eq!(aligned.format().to_string(), a.format().to_string());
+            let aligned = aligned.to_dense::<f64>().unwrap();
+            for (at, &expected) in expected.indexed_iter().filter(|(at, _)| numbers.a[at] != 0.0) {
+                let same = close(aligned[&at], expected, scale)
+                    || (aligned[&at].is_nan() && expected.is_nan());
+                prop_assert!(same, "{} at {}: {} but {}", text, format, aligned[&at], expected);
             }
         }
     }
