@@ -12,11 +12,17 @@ const FIELDS: [&str; 7] =
 /// The texts of the licences.
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
 /// Files of a package beside its sources.
-const OTHERS: [&str; 5] =
-    [".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig", "README.md"];
+const OTHERS: [&str; 6] = [
+    ".cargo_vcs_info.json",
+    "Cargo.lock",
+    "Cargo.toml",
+    "Cargo.toml.orig",
+    "README.md",
+    "build.rs",
+];
 /// Folders of a package, and what their files end in.
 const FOLDERS: [(&str, &[&str]); 4] = [
-    ("src/", &[".rs", ".h", ".cc", ".cuh"]),
+    ("src/", &[".rs", ".h", ".cc", ".cuh", ".html", ".css", ".js"]),
     ("include/", &[".h"]),
     ("tests/", &[".rs", ".txt", ".h", ".c", ".cu"]),
     ("docs/", &[".md"]),
