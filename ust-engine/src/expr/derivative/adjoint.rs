@@ -1,11 +1,9 @@
 //! The way from the result down to each access of the operand.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
-use super::rewrite::{
-    Names, access, apply, binary, name, node, plain, reduce, renamed, replace, unused,
-};
+use super::rewrite::{Names, plain, renamed, replace};
 use super::rules;
 use crate::expr::OpError;
 use crate::expr::functions::{Meaning, meaning};
@@ -15,17 +13,17 @@ use crate::expr::syntax::{Access, Assign, Expression, Kind, Literal, Node, Sign}
 /// Differentiates an expression: sums the terms of the gradient.
 pub(super) struct Adjoint<'a> {
     expression: &'a Expression,
-    names: Names<'a>,
+    pub(super) names: Names<'a>,
     /// Every name of the expression, and the seed's.
-    given: HashSet<String>,
-    wrt: &'a str,
+    pub(super) given: HashSet<String>,
+    pub(super) wrt: &'a str,
     /// Where `wrt` is accessed, and with which indices. The first access names those of the gradient.
-    accesses: Vec<Access>,
+    pub(super) accesses: Vec<Access>,
     seed: Node,
     /// The indices of the gradient.
-    dims: Vec<String>,
+    pub(super) dims: Vec<String>,
     /// The gradient, a sum of these.
-    terms: Vec<Node>,
+    pub(super) terms: Vec<Node>,
 }
 
 impl<'a> Adjoint<'a> {
@@ -60,7 +58,7 @@ impl<'a> Adjoint<'a> {
                 false => dims.push(index.clone()),
             }
         }
-        let seed = access(seed, &result.indices);
+        let seed = Node::element(seed, &result.indices);
         Ok(Self { expression, names, given, wrt, accesses, seed, dims, terms: Vec::new() })
     }
 
@@ -68,30 +66,32 @@ impl<'a> Adjoint<'a> {
     pub(super) fn differentiate(&mut self) -> Result<(), OpError> {
         let body = plain(&self.expression.body);
         let result = &self.expression.result;
-        let old = access(&result.name, &result.indices);
+        let old = Node::element(&result.name, &result.indices);
         let kept = result.name == self.wrt;
         let seed = self.seed.clone();
         // The seed where the mask lets the result be written, and where it does not.
         let (written, outside) = match &self.expression.mask {
             None => (seed.clone(), None),
             Some(mask) => {
-                let element = access(&mask.access.name, &mask.access.indices);
-                let stored = apply("stored", vec![element.clone()]);
+                let element = Node::element(&mask.access.name, &mask.access.indices);
+                let stored = Node::apply("stored", vec![element.clone()]);
                 let mut set = match mask.structural {
                     true => stored,
-                    false => binary(Sign::And, stored, element),
+                    false => Node::binary(Sign::And, stored, element),
                 };
                 if mask.complement {
-                    set = node(Kind::Unary(Sign::Not, Box::new(set)));
+                    set = Node::unary(Sign::Not, set);
                 }
-                let nothing = node(Kind::Literal(Literal::Int(0)));
-                let written = apply("where", vec![set.clone(), seed.clone(), nothing.clone()]);
-                (written, Some(apply("where", vec![set, nothing, seed.clone()])))
+                let written = Node::choice(set.clone(), seed.clone(), Node::int(0));
+                (written, Some(Node::choice(set, Node::int(0), seed.clone())))
             }
         };
         let rule = match self.expression.assign {
             Assign::Set => return self.side(&body, &written),
-            Assign::Add if kept => return self.collect(&self.dims.clone(), &seed, &[]),
+            Assign::Add if kept => {
+                self.collect(&self.dims.clone(), &seed, &[]);
+                return Ok(());
+            }
             Assign::Add => return self.side(&body, &written),
             Assign::Mul => "*",
             Assign::Min => "min",
@@ -104,35 +104,14 @@ impl<'a> Adjoint<'a> {
         if kept {
             let inside = self.apply_rule(rule, 0, &pair, &written)?;
             let dims = self.dims.clone();
-            self.collect(&dims, &inside, &[])?;
-            return outside.map_or(Ok(()), |outside| self.collect(&dims, &outside, &[]));
+            self.collect(&dims, &inside, &[]);
+            if let Some(outside) = outside {
+                self.collect(&dims, &outside, &[]);
+            }
+            return Ok(());
         }
         let seed = self.apply_rule(rule, 1, &pair, &written)?;
         self.side(&body, &seed)
-    }
-
-    /// The gradient as text.
-    pub(super) fn text(&mut self) -> String {
-        let terms = std::mem::take(&mut self.terms);
-        let reached: BTreeSet<String> =
-            terms.iter().flat_map(|term| self.names.reached(term)).collect();
-        let mut terms = terms.into_iter();
-        let mut first = terms.next();
-        if first.is_none() || self.dims.iter().any(|dim| !reached.contains(dim)) {
-            let nothing = || node(Kind::Literal(Literal::Int(0)));
-            first = Some(beside(first.unwrap_or_else(nothing), access(self.wrt, &self.dims)));
-        }
-        let body = first.into_iter().chain(terms).reduce(|a, b| binary(Sign::Add, a, b));
-        let body = body.expect("one term at least");
-        let dims = access("", &self.dims);
-        let new = self.names.tidy(&[&dims, &body], &self.given);
-        let dims = self.dims.iter().map(|dim| new.get(dim).unwrap_or(dim).clone());
-        let mut name = format!("d{}", self.wrt);
-        if self.given.contains(&name) {
-            name = unused(&format!("{name}_"), &self.given);
-        }
-        let result = Access { name, indices: dims.collect(), span: 0..0 };
-        format!("{result} = {}", renamed(&body, &new))
     }
 
     fn error<T>(&self, span: &Range<usize>, message: String) -> Result<T, OpError> {
@@ -161,9 +140,9 @@ impl<'a> Adjoint<'a> {
         match &side.kind {
             Kind::Binary(sign @ (Sign::Add | Sign::Sub), a, b) => {
                 let a = self.explicit(a);
-                binary(*sign, a, self.explicit(b))
+                Node::binary(*sign, a, self.explicit(b))
             }
-            Kind::Unary(Sign::Sub, a) => node(Kind::Unary(Sign::Sub, Box::new(self.explicit(a)))),
+            Kind::Unary(Sign::Sub, a) => Node::unary(Sign::Sub, self.explicit(a)),
             _ => {
                 let mut over = self.names.free(side);
                 self.expression.result.indices.iter().for_each(|index| {
@@ -173,7 +152,7 @@ impl<'a> Adjoint<'a> {
                     true => self.names.copy(side),
                     false => {
                         let over: Vec<String> = over.into_iter().collect();
-                        self.names.copy(&reduce("sum", &over, side.clone()))
+                        self.names.copy(&Node::reduction("sum", &over, side.clone()))
                     }
                 }
             }
@@ -206,7 +185,10 @@ impl<'a> Adjoint<'a> {
         }
         match &this.kind {
             Kind::Literal(_) => Ok(()),
-            Kind::Name(_) => self.collect(&[], &seed, around),
+            Kind::Name(_) => {
+                self.collect(&[], &seed, around);
+                Ok(())
+            }
             Kind::Unary(Sign::Sub, a) => self.node(a, signed(Sign::Sub, &seed), around),
             Kind::Unary(..) => Ok(()),
             Kind::Binary(Sign::Pow, a, b) => self.power(a, b, seed, around),
@@ -217,7 +199,10 @@ impl<'a> Adjoint<'a> {
             Kind::Binary(..) => Ok(()),
             Kind::Apply { name, stored, args, .. } => {
                 match this.access(&|name| self.names.declares(name)) {
-                    Some(access) => self.collect(&access.indices, &seed, around),
+                    Some(access) => {
+                        self.collect(&access.indices, &seed, around);
+                        Ok(())
+                    }
                     None => self.function(this, name, *stored, args, seed, around),
                 }
             }
@@ -249,15 +234,14 @@ impl<'a> Adjoint<'a> {
                 false => Ok(()),
             },
             (Some(_), [mask, a, b]) if name == "where" => {
-                let nothing = || node(Kind::Literal(Literal::Int(0)));
                 let mask = self.names.copy(mask);
-                let yes = apply("where", vec![mask.clone(), seed.clone(), nothing()]);
+                let yes = Node::choice(mask.clone(), seed.clone(), Node::int(0));
                 self.node(a, yes, around)?;
                 let mask = self.names.copy(&mask);
-                self.node(b, apply("where", vec![mask, nothing(), seed]), around)
+                self.node(b, Node::choice(mask, Node::int(0), seed), around)
             }
             (Some(Meaning::Fold(_)), [first @ .., last]) if first.len() > 1 => {
-                let first = apply(name, first.to_vec());
+                let first = Node::apply(name, first.to_vec());
                 self.call(name, &[&first, last], &seed, around)
             }
             (Some(_), [a, b]) if name == "pow" => self.power(a, b, seed, around),
@@ -284,15 +268,14 @@ impl<'a> Adjoint<'a> {
             Kind::Literal(Literal::Int(0)) => Ok(()),
             Kind::Literal(Literal::Int(1)) => self.node(a, seed, around),
             Kind::Literal(Literal::Int(2)) => {
-                let twice =
-                    binary(Sign::Mul, node(Kind::Literal(Literal::Int(2))), self.names.copy(a));
-                self.node(a, binary(Sign::Mul, seed, twice), around)
+                let twice = Node::binary(Sign::Mul, Node::int(2), self.names.copy(a));
+                self.node(a, Node::binary(Sign::Mul, seed, twice), around)
             }
             Kind::Literal(Literal::Int(n)) => {
-                let exponent = node(Kind::Literal(Literal::Int(n - 1)));
-                let lower = binary(Sign::Pow, self.names.copy(a), exponent);
-                let slope = binary(Sign::Mul, b.clone(), lower);
-                self.node(a, binary(Sign::Mul, seed, slope), around)
+                let exponent = Node::int(n - 1);
+                let lower = Node::binary(Sign::Pow, self.names.copy(a), exponent);
+                let slope = Node::binary(Sign::Mul, b.clone(), lower);
+                self.node(a, Node::binary(Sign::Mul, seed, slope), around)
             }
             _ => self.call("pow", &[a, b], &seed, around),
         }
@@ -342,13 +325,12 @@ impl<'a> Adjoint<'a> {
         seed: Node,
         around: &mut Vec<String>,
     ) -> Result<(), OpError> {
-        let stored = apply("stored", args.iter().map(|arg| self.names.copy(arg)).collect());
-        let nothing = || node(Kind::Literal(Literal::Int(0)));
-        let inside = apply("where", vec![stored.clone(), seed.clone(), nothing()]);
+        let stored = Node::apply("stored", args.iter().map(|arg| self.names.copy(arg)).collect());
+        let inside = Node::choice(stored.clone(), seed.clone(), Node::int(0));
         self.function(this, name, false, args, inside, around)?;
         let [arg] = args else { return Ok(()) };
         let stored = self.names.copy(&stored);
-        self.node(arg, apply("where", vec![stored, nothing(), seed]), around)
+        self.node(arg, Node::choice(stored, Node::int(0), seed), around)
     }
 
     /// A reduction of `body` over some indices.
@@ -369,22 +351,23 @@ impl<'a> Adjoint<'a> {
                 let same = over
                     .iter()
                     .zip(&new)
-                    .map(|(index, new)| binary(Sign::Eq, self::name(new), self::name(index)));
-                let same = same.reduce(|a, b| binary(Sign::And, a, b));
+                    .map(|(index, new)| Node::binary(Sign::Eq, Node::name(new), Node::name(index)));
+                let same = same.reduce(|a, b| Node::binary(Sign::And, a, b));
                 let same = same.expect("a reduction over an index");
-                let one = node(Kind::Literal(Literal::Int(1)));
-                let others = reduce("prod", &new, apply("where", vec![same, one, others]));
-                binary(Sign::Mul, seed, others)
+                let one = Node::int(1);
+                let others = Node::reduction("prod", &new, Node::choice(same, one, others));
+                Node::binary(Sign::Mul, seed, others)
             }
             "min" | "max" if !self.names.declares(name) => {
                 // Shared by all elements that are the result.
-                let is_result =
-                    |body: Node, names: &mut Names<'_>| binary(Sign::Eq, body, names.copy(this));
+                let is_result = |body: Node, names: &mut Names<'_>| {
+                    Node::binary(Sign::Eq, body, names.copy(this))
+                };
                 let own = is_result(self.names.copy(body), &mut self.names);
                 let (other, new) = self.other(over, body);
-                let many = reduce("sum", &new, is_result(other, &mut self.names));
-                let share = binary(Sign::Div, seed, many);
-                apply("where", vec![own, share, node(Kind::Literal(Literal::Int(0)))])
+                let many = Node::reduction("sum", &new, is_result(other, &mut self.names));
+                let share = Node::binary(Sign::Div, seed, many);
+                Node::choice(own, share, Node::int(0))
             }
             name => {
                 let message = format!("no derivative of a reduction by `{name}` is known");
@@ -404,87 +387,13 @@ impl<'a> Adjoint<'a> {
         let by = over.iter().cloned().zip(new.iter().cloned()).collect();
         (renamed(&self.names.copy(body), &by), new)
     }
-
-    /// Adds a term for an access to `wrt` with these indices. It is summed over those of `around` that the gradient does
-    /// not have.
-    fn collect(
-        &mut self,
-        indices: &[String],
-        seed: &Node,
-        around: &[String],
-    ) -> Result<(), OpError> {
-        let mut new: HashMap<String, String> = HashMap::new();
-        let mut conditions = Vec::new();
-        for (index, dim) in indices.iter().zip(&self.dims) {
-            match new.get(index) {
-                None => {
-                    new.insert(index.clone(), dim.clone());
-                }
-                Some(first) => conditions.push(binary(Sign::Eq, name(first), name(dim))),
-            }
-        }
-        for index in around {
-            if !new.contains_key(index) && self.dims.contains(index) {
-                let fresh = self.names.fresh(index);
-                new.insert(index.clone(), fresh);
-            }
-        }
-        let around: BTreeSet<String> =
-            around.iter().map(|index| new.get(index).unwrap_or(index).clone()).collect();
-        let mut term = renamed(seed, &new);
-        if let Some(condition) = conditions.into_iter().reduce(|a, b| binary(Sign::And, a, b)) {
-            let nothing = node(Kind::Literal(Literal::Int(0)));
-            term = apply("where", vec![condition, term, nothing]);
-        }
-        let found = self.names.reached(&term);
-        let missing = around.iter().filter(|&index| !found.contains(index));
-        let missing: Vec<&String> = missing.filter(|&index| !self.dims.contains(index)).collect();
-        for index in missing {
-            let original = new.iter().find(|(_, new)| *new == index).map_or(index, |(old, _)| old);
-            let witness = self.witness(original, index);
-            term = beside(term, witness);
-        }
-        self.terms.push(term);
-        Ok(())
-    }
-
-    /// A number for each value of an index, which has the extent of another that occurs in the expression.
-    fn witness(&mut self, original: &str, index: &str) -> Node {
-        let has = self
-            .accesses
-            .iter()
-            .skip(1)
-            .filter(|access| access.indices.iter().any(|i| i == original));
-        let Some(one) = has.min_by_key(|access| access.indices.len()).cloned() else {
-            return name(index);
-        };
-        let mut new = HashMap::from([(original.to_owned(), index.to_owned())]);
-        let mut others = Vec::new();
-        for other in &one.indices {
-            if !new.contains_key(other) {
-                let fresh = self.names.fresh(other);
-                others.push(fresh.clone());
-                new.insert(other.clone(), fresh);
-            }
-        }
-        let element = renamed(&access(&one.name, &one.indices), &new);
-        match others.is_empty() {
-            true => element,
-            false => reduce("sum", &others, element),
-        }
-    }
-}
-
-/// The node, where another one says which indices there are, and how far they run.
-fn beside(this: Node, other: Node) -> Node {
-    apply("where", vec![node(Kind::Literal(Literal::Bool(true))), this, other])
 }
 
 /// `seed` or `-seed`.
 fn signed(sign: Sign, seed: &Node) -> Node {
     match (sign, &seed.kind) {
         (Sign::Sub, Kind::Unary(Sign::Sub, inner)) => (**inner).clone(),
-        (Sign::Sub, _) => node(Kind::Unary(Sign::Sub, Box::new(seed.clone()))),
+        (Sign::Sub, _) => Node::unary(Sign::Sub, seed.clone()),
         _ => seed.clone(),
     }
 }

@@ -38,12 +38,14 @@
 //! |---|---|
 //! | this one | what users call |
 //! | `adjoint` | the way from the result down to each access of the operand |
+//! | `terms` | the terms that it leads to, in the index variables of the operand |
 //! | `rules` | the derivatives of functions, as text |
 //! | `rewrite` | index variables renamed, nodes copied |
 
 mod adjoint;
 mod rewrite;
 mod rules;
+mod terms;
 #[cfg(test)]
 mod tests;
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::expr::functions::{Meaning, meaning};
 use crate::expr::operator::UserOperator;
-use crate::expr::syntax::{Kind, Node, Sign};
+use crate::expr::syntax::{Kind, Node};
 
 /// The names of an expression: which are indices, which are taken, which are functions of the user.
 pub(super) struct Names<'a> {
@@ -137,37 +137,6 @@ fn below(node: &Node) -> impl Iterator<Item = &Node> {
     first.into_iter().flatten().chain(rest)
 }
 
-/// A node of this kind, at no place of any text.
-pub(super) fn node(kind: Kind) -> Node {
-    Node { kind, span: 0..0 }
-}
-
-pub(super) fn name(name: &str) -> Node {
-    node(Kind::Name(name.to_owned()))
-}
-
-/// A tensor with its indices, or a call.
-pub(super) fn apply(name: &str, args: Vec<Node>) -> Node {
-    node(Kind::Apply { name: name.to_owned(), stored: false, over: None, args })
-}
-
-/// A tensor with its indices; a scalar as a bare name.
-pub(super) fn access(tensor: &str, indices: &[String]) -> Node {
-    match indices {
-        [] => name(tensor),
-        indices => apply(tensor, indices.iter().map(|index| name(index)).collect()),
-    }
-}
-
-pub(super) fn binary(sign: Sign, a: Node, b: Node) -> Node {
-    node(Kind::Binary(sign, Box::new(a), Box::new(b)))
-}
-
-/// A reduction over some indices.
-pub(super) fn reduce(function: &str, over: &[String], body: Node) -> Node {
-    apply(function, over.iter().map(|index| name(index)).chain([body]).collect())
-}
-
 /// The node with `sum(k, l, ..)` in place of `sum((k, l), ..)`.
 pub(super) fn plain(this: &Node) -> Node {
     map(this, &mut plain)
@@ -189,7 +158,7 @@ fn map(this: &Node, f: &mut dyn FnMut(&Node) -> Node) -> Node {
             Kind::Binary(*sign, Box::new(a), Box::new(f(b)))
         }
     };
-    node(kind)
+    Node::new(kind)
 }
 
 /// The node with other names for index variables, all at once.
@@ -197,7 +166,7 @@ pub(super) fn renamed(this: &Node, new: &HashMap<String, String>) -> Node {
     if new.is_empty() {
         return this.clone();
     }
-    replace(this, &mut |old| new.get(old).map(|new| name(new)))
+    replace(this, &mut |old| new.get(old).map(|new| Node::name(new)))
 }
 
 /// The node with other nodes for some bare names.

@@ -38,7 +38,7 @@ const OF_ONE: [(&str, &str); 26] = [
 ];
 
 /// Functions and signs of two arguments.
-const OF_TWO: [(&str, [&str; 2]); 9] = [
+const OF_TWO: [(&str, [&str; 2]); 8] = [
     ("+", ["g", "g"]),
     ("-", ["g", "-g"]),
     ("*", ["g * b", "g * a"]),
@@ -53,8 +53,6 @@ const OF_TWO: [(&str, [&str; 2]); 9] = [
         "max",
         ["where(a == b, g / 2, where(a > b, g, 0))", "where(a == b, g / 2, where(b > a, g, 0))"],
     ),
-    // With an exponent `b` that is a number other than 0.
-    ("^", ["g * b * a^(b - 1)", "where(a == 0, 0, g * a^b * log(a))"]),
 ];
 
 /// Functions whose derivative is zero wherever it exists.

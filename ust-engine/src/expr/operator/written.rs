@@ -17,10 +17,6 @@ impl UserOperator {
     }
 }
 
-fn node(kind: Kind) -> Node {
-    Node { kind, span: 0..0 }
-}
-
 fn written(sym: &Sym, args: &[Node]) -> Option<Node> {
     match &*sym.tree {
         Tree::Arg(at) => args.get(*at).cloned(),
@@ -29,13 +25,9 @@ fn written(sym: &Sym, args: &[Node]) -> Option<Node> {
             let inner = inner.iter().map(|arg| written(arg, args)).collect::<Option<Vec<_>>>()?;
             call(op, inner)
         }
-        Tree::Cast(dtype, arg) => Some(apply(dtype.name(), vec![written(arg, args)?])),
+        Tree::Cast(dtype, arg) => Some(Node::apply(dtype.name(), vec![written(arg, args)?])),
         Tree::TooLarge => None,
     }
-}
-
-fn apply(name: &str, args: Vec<Node>) -> Node {
-    node(Kind::Apply { name: name.to_owned(), stored: false, over: None, args })
 }
 
 fn call(op: &Operator, args: Vec<Node>) -> Option<Node> {
@@ -53,21 +45,20 @@ fn call(op: &Operator, args: Vec<Node>) -> Option<Node> {
         Operator::Le => Sign::Le,
         Operator::Func(Func::Pow) => Sign::Pow,
         Operator::User(user) => return user.written(&args),
-        op => return Some(apply(functions::name(op)?, args)),
+        op => return Some(Node::apply(functions::name(op)?, args)),
     };
-    let mut args = args.into_iter().map(Box::new);
-    let kind = match (args.next(), args.next()) {
-        (Some(a), None) => Kind::Unary(sign, a),
-        (Some(a), Some(b)) => Kind::Binary(sign, a, b),
-        _ => return None,
-    };
-    Some(node(kind))
+    let mut args = args.into_iter();
+    match (args.next(), args.next()) {
+        (Some(a), None) => Some(Node::unary(sign, a)),
+        (Some(a), Some(b)) => Some(Node::binary(sign, a, b)),
+        _ => None,
+    }
 }
 
 fn number(value: Scalar) -> Option<Node> {
-    let literal = |literal| node(Kind::Literal(literal));
+    let literal = |literal| Node::new(Kind::Literal(literal));
     let signed = |negative: bool, size: Literal| match negative {
-        true => node(Kind::Unary(Sign::Sub, Box::new(literal(size)))),
+        true => Node::unary(Sign::Sub, literal(size)),
         false => literal(size),
     };
     let float = |value: f64| signed(value.is_sign_negative(), Literal::Float(value.abs()));
@@ -76,7 +67,7 @@ fn number(value: Scalar) -> Option<Node> {
         (Scalar::I64(value), _) => Some(signed(value < 0, Literal::Int(value.unsigned_abs()))),
         (Scalar::Complex128(_), Scalar::Complex128(Complex { re, im })) => {
             let (re, im) = (float(re), signed(im.is_sign_negative(), Literal::Imaginary(im.abs())));
-            Some(node(Kind::Binary(Sign::Add, Box::new(re), Box::new(im))))
+            Some(Node::binary(Sign::Add, re, im))
         }
         (_, Scalar::Complex128(Complex { re, .. })) => Some(float(re)),
         _ => None,

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | this one | the tree |
 //! | [`print`](mod@print) | the tree as text; read again it is the same tree |
+//! | `make` | nodes of trees that were not read |
 //! | [`names`] | which names are tensors, which are indices |
 
+mod make;
 pub mod names;
 pub mod print;
 
