@@ -10,7 +10,7 @@ use super::build::{BuildOptions, Duplicates};
 use crate::error::Error;
 use crate::storage::coo::Coo;
 use crate::storage::view::View;
-use crate::storage::{StoredElement, Tensor, Values, joins_alike};
+use crate::storage::{Kept, StoredElement, Tensor, Values, joins_alike};
 use crate::walk::native::Code;
 use crate::walk::nest::Reach;
 use crate::walk::unpack::{Column, Keep, Wanted, What, unpack_as};
@@ -29,6 +29,15 @@ pub(crate) struct Entries {
     pub(crate) tree: Tensor,
     /// For each position of the tensor, the number of the entry in the tree. Negative where there is none.
     numbers: Vec<i64>,
+    /// Whether each entry has one position.
+    pub(crate) distinct: bool,
+}
+
+/// The entries of a tensor as a tree, with their values.
+struct Valued {
+    /// The identity of the arrays of the levels of [`Entries::tree`].
+    of: u64,
+    tree: Tensor,
 }
 
 impl Tensor {
@@ -43,23 +52,30 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_coo`] and [`Tensor::from_coo`].
     pub(crate) fn entries_as_tree(&self) -> Result<Arc<Entries>, Error> {
-        // What a value holds decides whether it is an entry.
-        let kept = match pads(self.format()) {
-            true => self.kept_of_values(),
-            false => self.kept_of_levels(),
-        };
-        let is_same = |made: &Arc<Entries>| {
-            made.bound.format() == self.format()
-                && made.bound.extents() == self.bound.extents()
-                && made.view == self.view
-        };
-        if let Some(made) = kept.get::<Entries>().filter(is_same) {
+        if let Some(made) = self.kept_entries() {
             return Ok(made);
         }
         let made = Arc::new(self.made_entries()?);
         let bytes = made.tree.bytes() + size_of_val(&made.numbers[..]);
-        kept.keep(Arc::clone(&made), bytes as u64);
+        self.keeps_entries().keep(Arc::clone(&made), bytes as u64);
         Ok(made)
+    }
+
+    /// Where the entries are kept.
+    fn keeps_entries(&self) -> &Kept {
+        // What a value holds decides whether it is an entry.
+        match pads(self.format()) {
+            true => self.kept_of_values(),
+            false => self.kept_of_levels(),
+        }
+    }
+
+    fn kept_entries(&self) -> Option<Arc<Entries>> {
+        self.keeps_entries().get::<Entries>().filter(|made| {
+            made.bound.format() == self.format()
+                && made.bound.extents() == self.bound.extents()
+                && made.view == self.view
+        })
     }
 
     fn made_entries(&self) -> Result<Entries, Error> {
@@ -76,20 +92,21 @@ impl Tensor {
         let format = Format::resolve("CSF", Some(self.rank()))?;
         let options = BuildOptions { duplicates: Duplicates::Refuse, ..Default::default() };
         let coo = Coo { shape: self.shape().to_vec(), crd, values: places.into() };
-        let tree = match Self::from_coo_with(&coo, &format, &options) {
+        let (tree, distinct) = match Self::from_coo_with(&coo, &format, &options) {
             Ok(tree) => {
                 let places = tree.values().typed::<i64>()?;
                 places.iter().zip(0..).for_each(|(&place, entry)| numbers[place as usize] = entry);
-                tree
+                (tree, true)
             }
             Err(Error::Duplicate { .. }) => {
                 let distinct = number_alike(&coo, &mut numbers)?;
-                Self::from_coo_with(&distinct, &format, &options)?
+                (Self::from_coo_with(&distinct, &format, &options)?, false)
             }
             Err(error) => return Err(error),
         };
         let tree = tree.with_values(Values::iso(Scalar::Bool(true), tree.nse()))?;
-        Ok(Entries { bound: self.bound.clone(), view: self.view.clone(), tree, numbers })
+        let (bound, view) = (self.bound.clone(), self.view.clone());
+        Ok(Entries { bound, view, tree, numbers, distinct })
     }
 
     /// This tensor with other values at its positions. Those of a tensor in full may hold anything where they are
@@ -111,6 +128,51 @@ impl Tensor {
         let elements = product(&mut self.bound.shape().iter().map(|&n| n as u64));
         self.format().is_full()
             && product(&mut self.bound.levels().iter().map(|l| l.size)) != elements
+    }
+
+    /// A tree of its entries, with their values: [that of its positions](Tensor::entries_as_tree) where each entry has one
+    /// position. Kept with the tensor.
+    ///
+    /// # Errors
+    /// As [`Tensor::entries_as_tree`].
+    pub(crate) fn as_tree(&self) -> Result<Self, Error> {
+        let entries = self.entries_as_tree()?;
+        let levels = entries.tree.kept_of_levels().id();
+        let kept = self.kept_of_values();
+        let is_same = |made: &Arc<Valued>| made.of == levels && made.tree.fill.same(&self.fill);
+        if let Some(made) = kept.get::<Valued>().filter(is_same) {
+            return Ok(made.tree.clone());
+        }
+        let (tree, bytes) = match entries.distinct {
+            true => {
+                let values = entries.gathered(self.values())?;
+                let bytes = values.bytes();
+                let mut tree = entries.tree.with_values(values)?;
+                tree.fill = self.fill;
+                (tree, bytes)
+            }
+            false => {
+                let tree = self.convert(entries.tree.format())?;
+                let bytes = tree.bytes();
+                (tree, bytes)
+            }
+        };
+        kept.keep(Arc::new(Valued { of: levels, tree: tree.clone() }), bytes as u64);
+        Ok(tree)
+    }
+
+    /// This tensor with the values of a tensor that has the levels of the tree of its positions. `None` for others.
+    ///
+    /// # Errors
+    /// As [`Tensor::fetch`].
+    pub(crate) fn with_values_of_tree(&self, made: &Self) -> Result<Option<Self>, Error> {
+        let is_it = |entries: &Arc<Entries>| {
+            entries.distinct && entries.tree.kept_of_levels().id() == made.kept_of_levels().id()
+        };
+        let Some(entries) = self.kept_entries().filter(is_it) else { return Ok(None) };
+        made.fetch()?;
+        let fill = made.fill();
+        self.with_aligned(entries.spread(made.values(), fill)?, fill).map(Some)
     }
 
     /// Refuses a tensor of which a position stands for several elements.
@@ -149,6 +211,20 @@ fn number_alike(coo: &Coo, numbers: &mut [i64]) -> Result<Coo, Error> {
 }
 
 impl Entries {
+    /// Values of the entries of the tree, from those of the positions.
+    fn gathered(&self, values: &Values) -> Result<Values, Error> {
+        let mut gathered = Values::unspecified(values.dtype(), self.tree.nse());
+        with_dtype!(values.dtype(), T => {
+            let (of, to) = (values.typed::<T>()?, gathered.typed_mut::<T>()?);
+            for (&value, &number) in of.iter().zip(&self.numbers) {
+                if let Ok(number) = usize::try_from(number) {
+                    to[number] = value;
+                }
+            }
+        });
+        Ok(gathered)
+    }
+
     /// Values of the positions, from those of the tree.
     pub(crate) fn spread(&self, values: &Values, fill: Scalar) -> Result<Values, Error> {
         let mut spread = Values::unspecified(fill.dtype(), self.numbers.len());

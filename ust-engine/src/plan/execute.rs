@@ -1,6 +1,7 @@
 //! An assignment on tensors: planned and compiled once, then run stage by stage.
 
 pub(crate) mod aligned;
+mod counted;
 mod into;
 mod numbered;
 mod onto;
@@ -163,6 +164,7 @@ impl Prepared {
         last: bool,
     ) -> Result<(), Error> {
         let at = begun.results.len();
+        let stage = if last { self.with_trees(stage, operands) } else { stage };
         let (stage, moves) = self.sorted(stage, operands, at);
         if let Some(mut moves) = moves {
             self.add(stage, operands, begun, options, false)?;
@@ -372,15 +374,12 @@ impl Prepared {
             *timing = spent;
         }
         let result = results.pop().expect("an assignment has a stage");
-        match &self.counts {
-            Some(format) => result.convert_within(format, how.limit),
-            None => Ok(result),
-        }
+        self.counted(result, operands, how)
     }
 
     pub(crate) fn explain(&self) -> String {
         let spread = match self.aligned {
-            Some(Aligned::ByTree) => aligned::EXPLAINED,
+            Some(Aligned::ByTree { .. }) => aligned::EXPLAINED,
             Some(Aligned::Itself { .. }) | None => "",
         };
         let copied = |one: &StageAccess| match one.source {
@@ -393,7 +392,7 @@ impl Prepared {
         };
         let stages =
             super::explain::explain(&self.assignment, &self.stages, &self.compiled, &copied);
-        format!("{stages}{spread}")
+        format!("{stages}{spread}{}", self.explain_counted())
     }
 
     pub(crate) fn stages(&self) -> Vec<String> {

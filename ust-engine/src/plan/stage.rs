@@ -35,11 +35,13 @@ pub(crate) struct StageAccess {
     pub(crate) full: bool,
     /// Whether the index variables of sorted dimensions are places.
     pub(crate) by_places: bool,
+    /// Whether loops run on a tree of the tensor's entries, whose positions in the tensor are known.
+    pub(crate) as_tree: bool,
 }
 
 impl StageAccess {
     pub(crate) fn new(source: Source, dims: Vec<usize>) -> Self {
-        Self { source, dims, full: false, by_places: false }
+        Self { source, dims, full: false, by_places: false, as_tree: false }
     }
 }
 

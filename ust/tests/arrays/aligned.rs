@@ -40,7 +40,7 @@ fn coordinates(a: &Tensor) -> Vec<Option<Vec<usize>>> {
 }
 
 /// Whether the index arrays of two tensors are the same memory.
-fn share(a: &Tensor, b: &Tensor) -> bool {
+pub(super) fn share(a: &Tensor, b: &Tensor) -> bool {
     let arrays = |t: &Tensor| -> Vec<IndexArray> {
         t.levels().iter().flat_map(|level| level.0.clone()).collect()
     };

@@ -2,6 +2,7 @@
 
 mod aligned;
 mod compute;
+mod counted;
 mod slicing;
 
 use ust::format::named::named;

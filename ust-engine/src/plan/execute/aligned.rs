@@ -23,7 +23,18 @@ pub(super) enum Aligned {
         same: Option<usize>,
     },
     /// Loops walk a tree of its entries, whose values are then put at their positions.
-    ByTree,
+    ByTree {
+        /// As above.
+        same: Option<usize>,
+    },
+}
+
+impl Aligned {
+    fn same(self) -> Option<usize> {
+        match self {
+            Self::Itself { same } | Self::ByTree { same } => same,
+        }
+    }
 }
 
 /// What is explained of a pattern whose entries are walked as a tree.
@@ -123,12 +134,11 @@ impl Prepared {
         let led = |by: &Tensor, same, assignment| {
             let (format, aligned) = (Some(by.format().clone()), !by.format().is_full());
             let options = Options { format, aligned, same, ..options.clone() };
-            let all: Refs<'_> = own.iter().copied().chain([by]).collect();
-            Self::of(assignment, &all, &options)
+            Self::of(assignment, &led_by(by, same, own), &options)
         };
+        let meant = |at: usize| assignment.operands[at].fill.same(&pattern.fill());
+        let same = (0..own.len()).find(|&at| is_same(own[at], pattern) && meant(at));
         if pattern.has_positions() {
-            let meant = |at: usize| assignment.operands[at].fill.same(&pattern.fill());
-            let same = (0..own.len()).find(|&at| is_same(own[at], pattern) && meant(at));
             let same = same.filter(|_| !pattern.has_padding());
             match led(pattern, same, assignment.clone()) {
                 // Its levels can be walked in no order, or with no others.
@@ -139,8 +149,10 @@ impl Prepared {
                 }
             }
         }
-        let (made, begun) = led(&pattern.entries_as_tree()?.tree, None, assignment)?;
-        Ok((Self { aligned: Some(Aligned::ByTree), ..made }, begun))
+        let entries = pattern.entries_as_tree()?;
+        let same = same.filter(|_| entries.distinct);
+        let (made, begun) = led(&tree_of(pattern, &entries, same)?, same, assignment)?;
+        Ok((Self { aligned: Some(Aligned::ByTree { same }), ..made }, begun))
     }
 
     /// Calls `f` with the operands that the loops run on, and with the entries of the pattern if these are walked in its
@@ -150,25 +162,30 @@ impl Prepared {
         operands: &[&Tensor],
         f: impl FnOnce(&[&Tensor], Option<&Entries>) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        let Some(aligned) = &self.aligned else { return f(operands, None) };
+        let Some(aligned) = self.aligned else { return f(operands, None) };
         let (pattern, own) = split(operands)?;
         pattern.expect_one_element_each()?;
-        let Aligned::Itself { same } = *aligned else {
-            let entries = pattern.entries_as_tree()?;
-            let all: Refs<'_> = own.iter().copied().chain([&entries.tree]).collect();
-            return f(&all, Some(&entries));
+        let others = |of: &str, given: &str| {
+            let text = format!(
+                "a kernel that was prepared for the positions of {of}, and is given {given}: prepare a kernel for it"
+            );
+            Err(Error::Unsupported(text))
         };
-        if !pattern.has_positions() {
-            let text = "a kernel that was prepared for the positions of a whole tensor, and is given a slice: prepare \
-                        a kernel for it";
-            return Err(Error::Unsupported(text.to_owned()));
+        if aligned.same().is_some_and(|at| !is_same(own[at], pattern)) {
+            return others("one of its operands", "another tensor");
         }
-        if same.is_some_and(|at| !is_same(own[at], pattern)) {
-            let text = "a kernel that was prepared for the positions of one of its operands, and is given others: \
-                        prepare a kernel for them";
-            return Err(Error::Unsupported(text.to_owned()));
+        match aligned {
+            Aligned::Itself { .. } if pattern.has_positions() => f(operands, None),
+            Aligned::Itself { .. } => others("a whole tensor", "a slice"),
+            Aligned::ByTree { same } => {
+                let entries = pattern.entries_as_tree()?;
+                if same.is_some() && !entries.distinct {
+                    return others("a tensor without duplicates", "one that has some");
+                }
+                let tree = tree_of(pattern, &entries, same)?;
+                f(&led_by(&tree, same, own), Some(&entries))
+            }
         }
-        f(operands, None)
     }
 
     /// As [`Prepared::run`], for a result in the positions of the last operand.
@@ -226,6 +243,21 @@ impl Prepared {
                 }
             }
         })
+    }
+}
+
+/// The operands of an assignment with one more, by which loops are led. It stands for one of them, too.
+fn led_by<'a>(by: &'a Tensor, same: Option<usize>, own: &[&'a Tensor]) -> Refs<'a> {
+    let each = own.iter().enumerate();
+    let each = each.map(|(at, &one)| if same == Some(at) { by } else { one });
+    each.chain([by]).collect()
+}
+
+/// The tree of the entries of a pattern: with its values, if it is an operand of the assignment.
+fn tree_of(pattern: &Tensor, entries: &Entries, same: Option<usize>) -> Result<Tensor, Error> {
+    match same {
+        Some(_) => pattern.as_tree(),
+        None => Ok(entries.tree.clone()),
     }
 }
 

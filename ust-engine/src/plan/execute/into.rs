@@ -24,25 +24,25 @@ impl Prepared {
         if self.aligned.is_some() {
             return self.run_aligned_into(operands, how, out, begun);
         }
-        let last = self.compiled.last().expect("an assignment has a stage");
+        let format = self.result_format();
         let frame = self.frame(operands)?;
         if T::DTYPE != self.assignment.result.dtype {
             return Err(Error::Dtype { expected: T::DTYPE, found: self.assignment.result.dtype });
         }
         let wanted = frame.stages.last().expect("as many as stages").bound.shape();
         let row_major = {
-            let order = last.format().levels().iter().enumerate();
-            last.format().is_full()
-                && last.format().level_count() == wanted.len()
+            let order = format.levels().iter().enumerate();
+            format.is_full()
+                && !format.depends_on_entries()
+                && format.level_count() == wanted.len()
                 && order.clone().all(|(at, l)| l.expr == ust_format::IndexExpr::Var(at))
         };
         if !row_major || wanted.iter().product::<usize>() != out.len() {
             return Err(Error::Shape {
                 found: vec![out.len()],
                 expected: format!(
-                    "the result has shape {wanted:?} and is stored in `{}`; a slice takes one \
-                     value for each element, in row-major order",
-                    last.format()
+                    "the result has shape {wanted:?} and is stored in `{format}`; a slice takes one \
+                     value for each element, in row-major order"
                 ),
             });
         }

@@ -38,6 +38,7 @@ impl Prepared {
                 && (tensor.view().is_whole() || one.by_places)
                 && one.dims.len() == tensor.rank()
                 && !one.full
+                && !one.as_tree
                 && tensor.dtype() != Dtype::Bool
                 && fill.same(&fill.dtype().zero())
                 && tensor.fill().same(&tensor.dtype().zero())

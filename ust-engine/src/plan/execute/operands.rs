@@ -38,6 +38,9 @@ pub(super) fn tensors_of<'a>(
         if is_walked(tensor, one) {
             return Ok(Operand::Borrowed(tensor));
         }
+        if one.as_tree {
+            return Ok(Operand::Made(Box::new(tensor.as_tree()?)));
+        }
         let by_places = one.by_places.then(|| tensor.by_places());
         if let Some(stored) = by_places.as_ref().filter(|stored| is_walked(stored, one)) {
             return Ok(Operand::Shared(Box::new(stored.clone())));

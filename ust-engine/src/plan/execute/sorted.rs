@@ -76,6 +76,7 @@ impl Prepared {
             && tensor.view().shows_all()
             && !one.full
             && !one.by_places
+            && !one.as_tree
             && distinct
             && tensor.dtype() != Dtype::Bool
             && fill.same(&fill.dtype().zero())
