@@ -184,6 +184,14 @@ impl Einsum {
         self.map(|call| call.format(format))
     }
 
+    /// The result is computed in the positions of a tensor of the device, and shares its level arrays there. As
+    /// [`ust_engine::ops::Einsum::aligned_with`]; tensors that are walked as a tree of their entries (slices, sorted and
+    /// counted formats, duplicates) are copied to the host for this, once.
+    #[must_use]
+    pub fn aligned_with(self, tensor: &DeviceTensor) -> Self {
+        self.map(|call| call.aligned_with(tensor.handle()))
+    }
+
     /// The dtype of the result.
     #[must_use]
     pub fn dtype(self, dtype: Dtype) -> Self {
