@@ -238,9 +238,12 @@ impl<T> Mapped<T> {
         &mut pages.map[pages.start..pages.start + bytes]
     }
 
-    /// Makes it shorter; what is cut off was not written. Pages far beyond the end are given back.
+    /// Makes it shorter; what is cut off may have been written. Pages far beyond the end are given back.
     pub(super) fn truncate(&mut self, len: usize) {
-        self.bytes = self.bytes.min(len.saturating_mul(size_of::<T>()));
+        let bytes = self.bytes;
+        let pages = self.pages_mut();
+        pages.touched = pages.touched.max(bytes);
+        self.bytes = bytes.min(len.saturating_mul(size_of::<T>()));
         #[cfg(target_os = "linux")]
         self.shrink();
     }
@@ -346,10 +349,6 @@ unsafe impl<T: Plain> Owner<T> for Mapped<T> {
         Some(unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), len) })
     }
     fn truncate(&mut self, len: usize) -> bool {
-        // Unlike memory that grew, what is cut off may have been written.
-        let bytes = self.bytes;
-        let pages = self.pages_mut();
-        pages.touched = pages.touched.max(bytes);
         Mapped::truncate(self, len);
         true
     }
@@ -396,6 +395,19 @@ mod tests {
         idle.limit = 0;
         idle.shrink();
         assert!(idle.pages.is_empty());
+    }
+
+    #[test]
+    fn what_is_cut_off_counts_as_written() {
+        let bytes = 6 * HUGE;
+        for len in [0, 9, HUGE / 8, bytes / 8 - 1] {
+            let mut cut = Mapped::<u64>::of(Pages::fresh(bytes).unwrap(), bytes);
+            cut.slice_mut().unwrap().fill(u64::MAX);
+            cut.truncate(len);
+            let pages = cut.pages();
+            let end = pages.start + pages.touched;
+            assert!(pages.map[end..].iter().all(|&byte| byte == 0), "{len}");
+        }
     }
 
     #[test]
