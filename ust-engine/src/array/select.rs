@@ -20,8 +20,9 @@ impl Tensor {
     /// # Ok::<(), ust::Error>(())
     /// ```
     ///
-    /// Cost: a product with a matrix that has a one for each coordinate. Duplicates are summed. Elements that are not
-    /// stored have to be zero.
+    /// Cost: where the first level has the dimension (rows of CSR, DCSR, COO; columns of CSC) and its children stand side
+    /// by side, a copy of what is stored there. Else a product with a matrix that has a one for each coordinate: duplicates
+    /// are summed then, and elements that are not stored have to be zero.
     ///
     /// # Errors
     /// [`Error::OutOfBounds`] for a coordinate outside, [`Error::Shape`] for a dimension that there is not; those of an
@@ -29,6 +30,9 @@ impl Tensor {
     pub fn take<C: Coordinate>(&self, at: Vec<C>, dim: usize) -> Result<Self, Error> {
         self.expect_dims(&[dim])?;
         let at = C::into_column(at);
+        if let Some(picked) = self.picked(dim, &at) {
+            return Ok(picked);
+        }
         let places = (0..at.len() as i64).collect();
         let shape = [at.len(), self.shape()[dim]];
         let rows = Format::resolve("CSR", Some(2))?;

@@ -65,6 +65,12 @@ impl Tensor {
         if self.view.shows_all() && self.format() == format {
             return Ok(self.clone());
         }
+        if self.format() == format
+            && let Some(part) = self.gathered()
+            && part.bytes() as u64 <= limit
+        {
+            return part.convert_to(format, limit);
+        }
         if self.view.is_whole()
             && differ_in_widths(self.format(), format)
             && elsewhere::converter(self).is_none()

@@ -13,23 +13,25 @@ use super::Tensor;
 use super::view::{View, Window};
 
 impl Tensor {
-    /// The window of this whole tensor: the tensor with just the stored elements that the interval of the first level
-    /// has, and the windows of that one. `None` if arrays would have to be rearranged. Cost: O(size of the interval).
-    pub(crate) fn narrowed(&self, windows: &[Window]) -> Option<Self> {
+    /// The dimension of the first level, and the divisor of its expression, if the arrays have parents in its order and
+    /// no other level has the coordinates of that dimension.
+    pub(super) fn leading(&self) -> Option<(usize, u64)> {
         let format = self.format();
         let simple = format.batches() == 0
             && !format.has_sorted()
             && !format.has_slices()
             && format.counters().is_empty();
         let here = self.values().is_here() && self.index_arrays().all(IndexArray::is_here);
-        if !simple || !here {
-            return None;
-        }
         let (dim, step) = leading(&format.levels().first()?.expr)?;
-        let others = format.levels()[1..].iter();
-        if !others.clone().all(|level| repeats(&level.expr, dim, step as i64)) {
-            return None;
-        }
+        let mut others = format.levels()[1..].iter();
+        let apart = others.all(|level| repeats(&level.expr, dim, step as i64));
+        (simple && here && apart).then_some((dim, step))
+    }
+
+    /// The window of this whole tensor: the tensor with just the stored elements that the interval of the first level
+    /// has, and the windows of that one. `None` if arrays would have to be rearranged. Cost: O(size of the interval).
+    pub(crate) fn narrowed(&self, windows: &[Window]) -> Option<Self> {
+        let (format, (dim, step)) = (self.format(), self.leading()?);
         let (window, extent) = (windows[dim], self.shape()[dim] as u64);
         let end = match window.size {
             0 => window.offset,

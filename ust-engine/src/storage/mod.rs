@@ -26,6 +26,7 @@ pub mod memory;
 pub(crate) mod order;
 mod outline;
 pub mod parts;
+mod picked;
 mod show;
 pub mod values;
 pub(crate) mod view;

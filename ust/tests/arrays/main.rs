@@ -3,6 +3,7 @@
 mod aligned;
 mod compute;
 mod counted;
+mod picked;
 mod slicing;
 
 use ust::format::named::named;
@@ -54,4 +55,10 @@ pub fn assert_same(found: &ArrayD<f64>, expected: &ArrayD<f64>, case: &str) {
         (a - b).abs() <= 1e-12 * a.abs().max(b.abs()) || a == b || (a.is_nan() && b.is_nan())
     };
     assert!(found.iter().zip(expected).all(near), "{case}:\n{found}\nexpected\n{expected}");
+}
+
+/// Its arrays are those of a tensor.
+pub fn assert_valid(a: &Tensor) {
+    let (format, shape, parts) = a.clone().into_parts();
+    assert_eq!(&Tensor::from_parts(&format, &shape, parts).unwrap(), a);
 }
