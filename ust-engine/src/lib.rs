@@ -44,6 +44,7 @@ mod tuning;
 #[doc(hidden)]
 pub mod walk;
 
+pub use array::reduce::Norm;
 pub use composed::Composed;
 pub use convert::builder::Builder;
 pub use einsum::{Kernel, einsum};
@@ -61,8 +62,9 @@ pub use ust_level_api::{Buffer, Dtype, Element, IndexArray, IndexKind, Scalar};
 
 /// Tensors: storage, construction, checking, conversion, access.
 pub mod tensor {
+    pub use crate::array::dims::{self, Axes, Dim};
     pub use crate::array::iter::{self, Iter};
-    pub use crate::array::reduce::{self, Axes, Norm};
+    pub use crate::array::reduce::{self, Norm};
     pub use crate::array::slicing::{self, Slicing};
     pub use crate::convert::build::{self, BuildOptions, Duplicates};
     pub use crate::convert::builder::Builder;

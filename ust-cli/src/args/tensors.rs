@@ -102,7 +102,7 @@ pub(crate) struct Show {
     /// The picture in --out: dark on light, or light on dark
     #[arg(long, value_name = "THEME", value_enum, default_value = "light")]
     pub(crate) theme: Theme,
-    /// Trace this element, such as 5,8: where each level finds it, or that it is not stored
+    /// Trace this element, such as 5,8, and not the last entry: where each level finds it, or that it is not stored
     #[arg(long, value_name = "ELEMENT", value_parser = element)]
     pub(crate) trace: Option<Element>,
     #[command(flatten)]

@@ -19,7 +19,10 @@ pub(crate) fn run(args: &Emit, out: &mut Output) -> Result<(), Failure> {
         Language::Cpp => ("cpp-text", "c++"),
     };
     let backend: Backend = backend.parse().map_err(|_| {
-        Failure::failed("this program writes no source: it was built without the feature `gpu`")
+        Failure::failed(
+            "this program writes no source: it was built without the feature `gpu`; `cargo install --path ust-cli \
+             --features gpu` builds one that does",
+        )
     })?;
     let operands = Operands::read(&args.asked, &expression)?;
     let mut call = operands.einsum(&args.asked, args.asked.dtype).backend(backend);

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `build` | from triplets, from the arrays of CSR and its kin; identities, diagonals |
 //! | `change` | functions of each element, `+=`, softmax |
+//! | [`dims`] | numbers of dimensions, from either end |
 //! | [`iter`] | stored entries, one after another, with their types |
 //! | `lanes` | what is along the last dimension, sorted; the largest of it |
 //! | [`operators`] | `&a + &b`, with broadcasting |
@@ -17,6 +18,7 @@
 
 mod build;
 mod change;
+pub mod dims;
 pub mod iter;
 mod lanes;
 pub mod operators;

@@ -1,49 +1,12 @@
 //! Sums and the like, over some dimensions or all.
 
-use std::ops::RangeFull;
-
 use ust_level_api::{Dtype, Element};
 
+use super::dims::{Axes, Dim};
 use super::{list, names};
 use crate::einsum::einsum;
 use crate::error::Error;
 use crate::storage::Tensor;
-
-/// The dimensions that are summed over: a number, several, or `..` for all.
-pub trait Axes {
-    /// Their numbers, of a tensor of this rank.
-    fn of(&self, rank: usize) -> Vec<usize>;
-}
-
-impl Axes for usize {
-    fn of(&self, _rank: usize) -> Vec<usize> {
-        vec![*self]
-    }
-}
-
-impl Axes for RangeFull {
-    fn of(&self, rank: usize) -> Vec<usize> {
-        (0..rank).collect()
-    }
-}
-
-impl Axes for [usize] {
-    fn of(&self, _rank: usize) -> Vec<usize> {
-        self.to_vec()
-    }
-}
-
-impl<const N: usize> Axes for [usize; N] {
-    fn of(&self, _rank: usize) -> Vec<usize> {
-        self.to_vec()
-    }
-}
-
-impl<A: Axes + ?Sized> Axes for &A {
-    fn of(&self, rank: usize) -> Vec<usize> {
-        (**self).of(rank)
-    }
-}
 
 /// Norms, of all elements together or along dimensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -60,13 +23,15 @@ pub enum Norm {
 }
 
 impl Tensor {
-    /// The sum over some dimensions, which the result does not have. `..` sums all elements.
+    /// The sum over some dimensions, which the result does not have: a number, several as `[0, 2]`, or `..` for all. Negative
+    /// numbers count from the end.
     ///
     /// ```
     /// use ust::Tensor;
     /// let a = Tensor::from_dense(&ndarray::array![[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]], "CSR")?;
     /// assert_eq!(a.sum(1)?.values().typed::<f64>()?, [3.0, 3.0]);
     /// assert_eq!(a.sum(0)?.values().typed::<f64>()?, [1.0, 3.0, 2.0]);
+    /// assert_eq!(a.sum(-1)?, a.sum(1)?);
     /// assert_eq!(a.sum(..)?.item::<f64>()?, 6.0);
     /// # Ok::<(), ust::Error>(())
     /// ```
@@ -79,7 +44,7 @@ impl Tensor {
     /// [`Error::Shape`] for a dimension that there is not, or that is named twice; those of an expression.
     pub fn sum(&self, axes: impl Axes) -> Result<Self, Error> {
         let (before, after) = self.widened();
-        self.reduced("sum", before, after, &axes.of(self.rank()))
+        self.reduced("sum", before, after, &axes.of(self.shape())?)
     }
 
     /// The product over some dimensions. As [`Tensor::sum`].
@@ -88,7 +53,7 @@ impl Tensor {
     /// As [`Tensor::sum`].
     pub fn prod(&self, axes: impl Axes) -> Result<Self, Error> {
         let (before, after) = self.widened();
-        self.reduced("prod", before, after, &axes.of(self.rank()))
+        self.reduced("prod", before, after, &axes.of(self.shape())?)
     }
 
     /// The mean over some dimensions, of all elements, stored or not. Of integers, an `f64`. As [`Tensor::sum`].
@@ -103,8 +68,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sum`].
     pub fn mean(&self, axes: impl Axes) -> Result<Self, Error> {
-        let axes = axes.of(self.rank());
-        self.expect_dims(&axes)?;
+        let axes = axes.of(self.shape())?;
         let count: f64 = axes.iter().map(|&dim| self.shape()[dim] as f64).product();
         self.sum(&axes[..])?.each("A", &format!(" / {count:?}"))
     }
@@ -122,7 +86,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sum`]; [`Error::Shape`] where there is no element.
     pub fn min(&self, axes: impl Axes) -> Result<Self, Error> {
-        self.extreme("min", &axes.of(self.rank()))
+        self.extreme("min", &axes.of(self.shape())?)
     }
 
     /// The largest element along some dimensions, stored or not. As [`Tensor::min`].
@@ -130,7 +94,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::min`].
     pub fn max(&self, axes: impl Axes) -> Result<Self, Error> {
-        self.extreme("max", &axes.of(self.rank()))
+        self.extreme("max", &axes.of(self.shape())?)
     }
 
     /// The first coordinate of the smallest element along a dimension, stored or not, as an `i64`. NaN is no element:
@@ -148,7 +112,8 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::min`].
-    pub fn argmin(&self, dim: usize) -> Result<Self, Error> {
+    pub fn argmin(&self, dim: impl Dim) -> Result<Self, Error> {
+        let dim = self.dim(dim)?;
         self.place_of(&self.min(dim)?, dim)
     }
 
@@ -156,7 +121,8 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::min`].
-    pub fn argmax(&self, dim: usize) -> Result<Self, Error> {
+    pub fn argmax(&self, dim: impl Dim) -> Result<Self, Error> {
+        let dim = self.dim(dim)?;
         self.place_of(&self.max(dim)?, dim)
     }
 
@@ -184,7 +150,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sum`].
     pub fn any(&self, axes: impl Axes) -> Result<Self, Error> {
-        self.reduced("any", "A", " != 0", &axes.of(self.rank()))
+        self.reduced("any", "A", " != 0", &axes.of(self.shape())?)
     }
 
     /// Whether all elements along some dimensions are not zero. As [`Tensor::sum`].
@@ -192,13 +158,13 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sum`].
     pub fn all(&self, axes: impl Axes) -> Result<Self, Error> {
-        self.reduced("all", "A", " != 0", &axes.of(self.rank()))
+        self.reduced("all", "A", " != 0", &axes.of(self.shape())?)
     }
 
     /// A norm, along some dimensions or, with `..`, of all elements. As [`Tensor::sum`].
     ///
     /// ```
-    /// use ust::{Tensor, tensor::Norm};
+    /// use ust::{Norm, Tensor};
     /// let a = Tensor::from_dense(&ndarray::array![[3.0, 0.0], [0.0, -4.0]], "CSR")?;
     /// assert_eq!(a.norm(Norm::L2, ..)?.item::<f64>()?, 5.0);
     /// assert_eq!(a.norm(Norm::L1, 1)?.values().typed::<f64>()?, [3.0, 4.0]);
@@ -208,7 +174,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sum`].
     pub fn norm(&self, norm: Norm, axes: impl Axes) -> Result<Self, Error> {
-        let axes = axes.of(self.rank());
+        let axes = axes.of(self.shape())?;
         match norm {
             Norm::L1 => {
                 let (before, after) = self.widened();
@@ -281,12 +247,6 @@ impl Tensor {
         after: &str,
         axes: &[usize],
     ) -> Result<Self, Error> {
-        self.expect_dims(axes)?;
-        let twice = (1..axes.len()).find(|&at| axes[..at].contains(&axes[at]));
-        if let Some(at) = twice {
-            let expected = format!("dimension {} is named once", axes[at]);
-            return Err(Error::Shape { found: axes.to_vec(), expected });
-        }
         let all = names(self.rank());
         let over: Vec<&str> = axes.iter().map(|&dim| &*all[dim]).collect();
         let kept: Vec<&str> =

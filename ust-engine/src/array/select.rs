@@ -2,6 +2,7 @@
 
 use ust_format::Format;
 
+use super::dims::Dim;
 use super::{list, names};
 use crate::einsum::einsum;
 use crate::error::Error;
@@ -27,8 +28,8 @@ impl Tensor {
     /// # Errors
     /// [`Error::OutOfBounds`] for a coordinate outside, [`Error::Shape`] for a dimension that there is not; those of an
     /// expression.
-    pub fn take<C: Coordinate>(&self, at: Vec<C>, dim: usize) -> Result<Self, Error> {
-        self.expect_dims(&[dim])?;
+    pub fn take<C: Coordinate>(&self, at: Vec<C>, dim: impl Dim) -> Result<Self, Error> {
+        let dim = self.dim(dim)?;
         let at = C::into_column(at);
         if let Some(picked) = self.picked(dim, &at) {
             return Ok(picked);
@@ -57,8 +58,8 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::take`]; [`Error::Shape`] for a mask of another length.
-    pub fn compress(&self, mask: &[bool], dim: usize) -> Result<Self, Error> {
-        self.expect_dims(&[dim])?;
+    pub fn compress(&self, mask: &[bool], dim: impl Dim) -> Result<Self, Error> {
+        let dim = self.dim(dim)?;
         if mask.len() != self.shape()[dim] {
             let expected = format!("a mask of {} truth values", self.shape()[dim]);
             return Err(Error::Shape { found: vec![mask.len()], expected });

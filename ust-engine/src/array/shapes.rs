@@ -2,6 +2,7 @@
 
 use ust_format::Format;
 
+use super::dims::Dim;
 use super::operators::aligned;
 use super::{list, names};
 use crate::convert::build::BuildOptions;
@@ -132,12 +133,12 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::Shape`] for no tensor, or extents that differ; [`Error::Unsupported`] for fill values that differ.
-    pub fn concat(tensors: &[&Self], dim: usize) -> Result<Self, Error> {
+    pub fn concat(tensors: &[&Self], dim: impl Dim) -> Result<Self, Error> {
         let Some(first) = tensors.first() else {
             let expected = "one tensor at least".to_owned();
             return Err(Error::Shape { found: vec![0], expected });
         };
-        first.expect_dims(&[dim])?;
+        let dim = first.dim(dim)?;
         let mut shape = first.shape().to_vec();
         shape[dim] = 0;
         let dtype = tensors.iter().map(|tensor| tensor.dtype()).reduce(promote);
@@ -195,7 +196,8 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::concat`], [`Tensor::expand_dims`].
-    pub fn stack(tensors: &[&Self], dim: usize) -> Result<Self, Error> {
+    pub fn stack(tensors: &[&Self], dim: impl Dim) -> Result<Self, Error> {
+        let dim = tensors.first().map_or(Ok(0), |first| first.new_dim(dim))?;
         let tree = |tensor: &&Self| tensor.convert(tensor.tree()?)?.expand_dims(dim);
         let each = tensors.iter().map(tree).collect::<Result<Vec<_>, _>>()?;
         let joined = Self::concat(&each.iter().collect::<Vec<_>>(), dim)?;
@@ -251,8 +253,8 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::Shape`] for coordinates that do not ascend, or lie outside.
-    pub fn split(&self, at: &[usize], dim: usize) -> Result<Vec<Self>, Error> {
-        self.expect_dims(&[dim])?;
+    pub fn split(&self, at: &[usize], dim: impl Dim) -> Result<Vec<Self>, Error> {
+        let dim = self.dim(dim)?;
         let extent = self.shape()[dim];
         let starts = std::iter::once(0).chain(at.iter().copied());
         let ends = at.iter().copied().chain(std::iter::once(extent));

@@ -4,6 +4,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 
 use ndarray::{Dimension, SliceInfo, SliceInfoElem};
 
+use super::dims::Dim;
 use crate::error::Error;
 use crate::storage::Tensor;
 use crate::storage::view::Window;
@@ -106,8 +107,8 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::slice`]; [`Error::Shape`] for a dimension that the tensor does not have.
-    pub fn index_axis(&self, dim: usize, coordinate: usize) -> Result<Self, Error> {
-        self.expect_dims(&[dim])?;
+    pub fn index_axis(&self, dim: impl Dim, coordinate: usize) -> Result<Self, Error> {
+        let dim = self.dim(dim)?;
         let mut along: Vec<Along> =
             self.shape()[..dim].iter().map(|&n| Along::Window(Window::all(n))).collect();
         along.push(Along::At(coordinate));

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use ust_format::{Format, IndexExpr};
 
+use super::dims::Dim;
 use super::names;
 use crate::einsum::einsum;
 use crate::error::Error;
@@ -27,24 +28,23 @@ impl Tensor {
         self.without(&(0..self.rank()).filter(one).collect::<Vec<_>>())
     }
 
-    /// With a dimension of extent 1 more, before dimension `dim`. The arrays are shared. Cost: O(1).
+    /// With a dimension of extent 1 more, which is dimension `dim` of the result: -1 for the last. The arrays are shared.
+    /// Cost: O(1).
     ///
     /// ```
     /// # use ust::Tensor;
     /// let row = Tensor::from_dense(&ndarray::array![1, 0, 2], "SparseVector")?;
     /// assert_eq!(row.expand_dims(0)?.to_dense::<i32>()?, ndarray::array![[1, 0, 2]].into_dyn());
     /// assert_eq!(row.expand_dims(1)?.shape(), [3, 1]);
+    /// assert_eq!(row.expand_dims(-1)?.shape(), [3, 1]);
     /// # Ok::<(), ust::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::Shape`] if there is no such place; [`Error::Unsupported`] for batches, counted and sorted formats, which
     /// are to be converted first.
-    pub fn expand_dims(&self, dim: usize) -> Result<Self, Error> {
-        if dim > self.rank() {
-            let expected = format!("a place from 0 to {} for one more dimension", self.rank());
-            return Err(Error::Shape { found: vec![dim], expected });
-        }
+    pub fn expand_dims(&self, dim: impl Dim) -> Result<Self, Error> {
+        let dim = self.new_dim(dim)?;
         if !is_plain(self.format()) {
             let text = "a dimension cannot be added to a batch, or to a counted or sorted format: convert first";
             return Err(Error::Unsupported(text.to_owned()));
@@ -62,6 +62,13 @@ impl Tensor {
         let mut shape = self.bound.shape().to_vec();
         shape.insert(dim, 1);
         self.restored(&dims, &levels, arrays, &shape, |view| view.with_one(dim))
+    }
+
+    /// The number of a dimension of a tensor that has one more than this.
+    pub(super) fn new_dim(&self, dim: impl Dim) -> Result<usize, Error> {
+        let mut shape = self.shape().to_vec();
+        shape.push(1);
+        dim.of(&shape)
     }
 
     /// Without these dimensions, each of extent 1.
@@ -142,17 +149,6 @@ impl Tensor {
             _ if own.is_full() => Format::full(rank)?,
             _ => Format::resolve("CSF", Some(rank))?,
         })
-    }
-
-    /// Refuses dimensions that the tensor does not have.
-    pub(super) fn expect_dims(&self, dims: &[usize]) -> Result<(), Error> {
-        match dims.iter().find(|&&dim| dim >= self.rank()) {
-            None => Ok(()),
-            Some(dim) => Err(Error::Shape {
-                found: self.shape().to_vec(),
-                expected: format!("there is a dimension {dim}, counted from 0"),
-            }),
-        }
     }
 }
 

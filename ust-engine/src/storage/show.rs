@@ -5,6 +5,7 @@ use std::fmt;
 use ust_level_api::IndexArray;
 
 use super::Tensor;
+use super::view::Window;
 
 /// Elements of an array that are shown; a longer array is shown with a gap.
 const SHOWN: usize = 12;
@@ -28,9 +29,23 @@ impl fmt::Display for Tensor {
         let shape: Vec<String> = self.shape().iter().map(ToString::to_string).collect();
         let shape = if shape.is_empty() { "scalar".to_owned() } else { shape.join("x") };
         writeln!(f, "{}", self.format())?;
-        write!(f, "{shape} {}, {} stored", self.dtype(), self.nse())?;
+        let whole = if self.view.shows_all() { "" } else { " in the whole" };
+        write!(f, "{shape} {}, {} stored{whole}", self.dtype(), self.nse())?;
         if !self.fill.same(&self.dtype().zero()) {
             write!(f, ", fill {}", self.fill)?;
+        }
+        if !self.view.shows_all() {
+            let names = self.format().axis_names();
+            let each = names.iter().zip(self.view.get()).zip(self.bound.shape());
+            let part = |((name, window), extent): ((&String, &Window), &usize)| {
+                let end = window.offset + window.size.saturating_sub(1) * window.stride;
+                let end = if window.size == 0 { window.offset } else { end + 1 };
+                let step =
+                    if window.stride == 1 { String::new() } else { format!(";{}", window.stride) };
+                format!("{name} {}..{end}{step} of {extent}", window.offset)
+            };
+            let parts = each.map(part).collect::<Vec<_>>().join(", ");
+            write!(f, "\nslice    {parts}; the arrays are those of the whole")?;
         }
         for (dim, order) in self.view.orders() {
             let name = &self.format().dims()[dim].name;

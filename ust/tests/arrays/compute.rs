@@ -2,8 +2,7 @@
 
 use proptest::prelude::*;
 use ust::ndarray::{Array2, ArrayD, ArrayView2, Axis, Ix2, IxDyn, concatenate, linalg, stack};
-use ust::tensor::Norm;
-use ust::{Error, Tensor};
+use ust::{Error, Norm, Tensor};
 
 use super::{array, assert_same, formats, stored};
 
@@ -337,7 +336,7 @@ fn what_does_not_fit_is_refused() {
     let message = |found: Result<Tensor, Error>| found.unwrap_err().to_string();
     let none = Tensor::zeros(&[0, 3], "CSR", ust::Dtype::F64).unwrap();
     let cases = [
-        (a.sum(2), "there is a dimension 2"),
+        (a.sum(2), "there is no dimension 2: they are 0 to 1, or -2 to -1 from the end"),
         (a.sum([0, 0]), "dimension 0 is named once"),
         (none.max(0), "an element along dimensions [0]"),
         (a.reshape(&[7]), "as many elements as shape [2, 3] has"),
@@ -355,4 +354,47 @@ fn what_does_not_fit_is_refused() {
         assert!(message.contains(expected), "`{message}` says `{expected}`");
     }
     assert_eq!(none.sum(0).unwrap().to_dense::<f64>().unwrap().sum(), 0.0);
+}
+
+#[test]
+fn dimensions_count_from_either_end() {
+    let a = Tensor::from_dense(&array(&[2, 3, 4], &[3, 1, 6, 9, -3]), "CSF").unwrap();
+    for dim in 0..3_usize {
+        let end = dim as i32 - 3;
+        let pairs = [
+            (a.sum(dim), a.sum(end)),
+            (a.prod(dim), a.prod([end])),
+            (a.mean(dim), a.mean(end as isize)),
+            (a.min(dim), a.min(&[end][..])),
+            (a.max(dim), a.max(vec![end])),
+            (a.any(dim), a.any(i64::from(end))),
+            (a.all(dim), a.all(end)),
+            (a.norm(Norm::L1, dim), a.norm(Norm::L1, end)),
+            (a.argmin(dim), a.argmin(end)),
+            (a.argmax(dim), a.argmax(end)),
+            (a.take(vec![1, 0], dim), a.take(vec![1, 0], end)),
+            (a.index_axis(dim, 1), a.index_axis(end, 1)),
+            (Tensor::concat(&[&a, &a], dim), Tensor::concat(&[&a, &a], end)),
+            (a.expand_dims(dim + 1), a.expand_dims(end)),
+            (Tensor::stack(&[&a, &a], dim + 1), Tensor::stack(&[&a, &a], end)),
+            (
+                Ok(a.split(&[1], dim).unwrap()[1].clone()),
+                Ok(a.split(&[1], end).unwrap()[1].clone()),
+            ),
+        ];
+        for (at, (positive, negative)) in pairs.into_iter().enumerate() {
+            assert_eq!(positive.unwrap(), negative.unwrap(), "{at}, dimension {dim}");
+        }
+    }
+    assert_eq!(a.sum([0, -1]).unwrap(), a.sum([0, 2]).unwrap());
+    for error in [a.sum(3), a.sum(-4), a.sum([0, 3]), a.take(vec![0], -4), a.expand_dims(4)] {
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("there is no dimension"), "{text}");
+    }
+    for error in [a.sum([0, -3]), a.max([1, 1])] {
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("named once"), "{text}");
+    }
+    let scalar = a.sum(..).unwrap().sum(0).unwrap_err().to_string();
+    assert!(scalar.contains("a scalar has none"), "{scalar}");
 }

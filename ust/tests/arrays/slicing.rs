@@ -152,7 +152,7 @@ fn what_is_outside_is_refused() {
         (a.slice((6, ..)), "coordinate 6 of dimension 0 lies outside 0..6"),
         (a.slice(s![..;-1, ..]), "it cannot reverse a dimension"),
         (a.row(usize::MAX), "lies outside 0..6"),
-        (a.index_axis(2, 0), "there is a dimension 2"),
+        (a.index_axis(2, 0), "there is no dimension 2: they are 0 to 1, or -2 to -1 from the end"),
     ];
     for (found, expected) in cases {
         let message = message(found);
@@ -211,4 +211,17 @@ fn what_loops_run_on_in_place_of_a_slice_is_kept() {
     let found = sums(&turned.slice(s![..;2, ..]).unwrap());
     let expected = whole.t().slice(s![..;2, ..]).sum_axis(Axis(1)).into_dyn();
     assert_same(&found, &expected, "turned");
+}
+
+#[test]
+fn a_slice_says_what_it_is_a_part_of() {
+    let a = Tensor::from_dense(&array(&[5, 6], &[3, 1, 6, 9]), "CSR").unwrap();
+    let part = a.slice(s![..;2, 2..]).unwrap();
+    let text = part.to_string();
+    assert!(text.contains("3x4 f64, ") && text.contains(" stored in the whole"), "{text}");
+    let slice = "slice    i 0..5;2 of 5, j 2..6 of 6; the arrays are those of the whole";
+    assert!(text.contains(slice), "{text}");
+    assert!(!a.to_string().contains("slice"), "{a}");
+    // Rows of CSR are a tensor of their own.
+    assert!(!a.slice(1..3).unwrap().to_string().contains("whole"));
 }

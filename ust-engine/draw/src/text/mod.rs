@@ -110,7 +110,7 @@ impl Text {
             lines.push(Line::default());
         }
         lines.extend(trace(&picture));
-        lines.extend(legend(&picture));
+        lines.extend(legend(&picture, options.trace.is_none()));
         Ok(Self { lines, color: options.color })
     }
 }
@@ -158,8 +158,8 @@ fn trace(picture: &Picture<'_>) -> Vec<Line> {
     lines
 }
 
-/// The meaning of the marks that occur.
-fn legend(picture: &Picture<'_>) -> Vec<Line> {
+/// The meaning of the marks that occur. `last`: nobody asked for the element that is traced.
+fn legend(picture: &Picture<'_>, last: bool) -> Vec<Line> {
     let counts = &picture.counts;
     let mut parts = Vec::new();
     let whole = picture.tensor.view().shows_all();
@@ -171,7 +171,8 @@ fn legend(picture: &Picture<'_>) -> Vec<Line> {
                 (counts.outside > 0 && whole, "[ ] padding outside the shape"),
                 (counts.outside > 0 && !whole, "[ ] hidden by the slice"),
                 (counts.gaps > 0, "{ } in a gap"),
-                (picture.traced().is_some(), "> < traced"),
+                (picture.traced().is_some() && last, "> < traced: the last entry"),
+                (picture.traced().is_some() && !last, "> < traced"),
             ];
             parts.extend(marks.iter().filter(|(seen, _)| *seen).map(|&(_, text)| text.to_owned()));
             if let Some(by) = picture.group_by.as_ref().filter(|_| cells.groups() > 1) {
