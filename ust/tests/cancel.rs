@@ -13,7 +13,7 @@ use ust::level_api::{
     Located, Place, Pos, Reach, Site, Walk, WalkSite, inventory,
 };
 use ust::ops::{CancelToken, Cancelled, Kernel, OpError};
-use ust::{Coo, Error, Format, Scalar, Tensor, einsum, generate::generate};
+use ust::{Coo, Dtype, Error, Format, Scalar, Tensor, einsum, generate::generate};
 
 /// Why work ended.
 #[derive(Debug)]
@@ -135,6 +135,18 @@ fn all<'a>(coo: &'a Coo, a: &'a Tensor, kernel: &'a Kernel, folder: &'a Path) ->
             Ok(())
         }),
     ));
+    type Method = fn(&Tensor) -> Result<Tensor, Error>;
+    let methods: [(&str, Method); 6] = [
+        ("sort", Tensor::sort),
+        ("topk", |a| a.topk(2)),
+        ("filter", |a| a.filter(|at| at[0] > at[1])),
+        ("reshape", |a| a.reshape(&[11_250, 45_000])),
+        ("concat", |a| Tensor::concat(&[a, a], -1)),
+        ("kron", |a| a.kron(&Tensor::eye(2, "CSR", Dtype::F64)?)),
+    ];
+    for (name, method) in methods {
+        all.push((name.to_owned(), Box::new(move || Ok(method(a).map(drop)?))));
+    }
     all
 }
 

@@ -1,6 +1,7 @@
 //! Lanes, the elements along the last dimension: sorted, and their largest ones.
 
 use ust_level_api::Scalar;
+use ust_level_api::ir::cancel::{PIECE, poll};
 
 use crate::convert::build::BuildOptions;
 use crate::error::Error;
@@ -89,7 +90,12 @@ impl Tensor {
         })?;
         let lead = |entry: u64| coo.crd[..last].iter().map(move |crd| crd[entry as usize]);
         let mut order: Vec<u64> = (0..coo.len() as u64).collect();
+        let mut compared = 0;
         order.sort_by(|&a, &b| {
+            compared += 1;
+            if compared % PIECE == 0 {
+                poll();
+            }
             lead(a).cmp(lead(b)).then(keys[a as usize].cmp(&keys[b as usize])).then(a.cmp(&b))
         });
         let each = order.chunk_by(|&a, &b| lead(a).eq(lead(b)));

@@ -1,6 +1,7 @@
 //! Rows and columns by number or by mask; diagonals; elements where another tensor has some.
 
 use ust_format::Format;
+use ust_level_api::ir::cancel::pieces;
 
 use super::dims::Dim;
 use super::{list, names};
@@ -129,7 +130,7 @@ impl Tensor {
     pub fn filter(&self, mut keep: impl FnMut(&[usize]) -> bool) -> Result<Self, Error> {
         let all = self.to_coo()?;
         let mut at = vec![0; self.rank()];
-        let kept = (0..all.len()).filter(|&entry| {
+        let kept = pieces(all.len()).flatten().filter(|&entry| {
             at.iter_mut().zip(&all.crd).for_each(|(at, crd)| *at = crd[entry] as usize);
             keep(&at)
         });

@@ -1,6 +1,7 @@
 //! Other shapes of the same elements: reshaped, joined, split, repeated.
 
 use ust_format::Format;
+use ust_level_api::ir::cancel::pieces;
 
 use super::dims::Dim;
 use super::operators::aligned;
@@ -65,7 +66,7 @@ impl Tensor {
     fn moved(&self, shape: &[usize], format: &Format) -> Result<Self, Error> {
         let from = self.to_coo()?;
         let mut crd = vec![vec![0_i64; from.len()]; shape.len()];
-        for at in 0..from.len() {
+        for at in pieces(from.len()).flatten() {
             let each = from.crd.iter().zip(&from.shape);
             let mut place =
                 each.fold(0_u128, |place, (crd, &n)| place * n as u128 + crd[at] as u128);
