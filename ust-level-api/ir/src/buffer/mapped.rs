@@ -295,6 +295,8 @@ impl<T: Plain> Mapped<T> {
         let written = kept.as_ref().map_or(0, |pages| pages.touched.min(bytes));
         let mut made = Self::of(kept.or_else(|| Pages::fresh(bytes))?, bytes);
         parallel::chunks(&mut made.memory_mut()[..written], CLEARED, |_, part| part.fill(0));
+        // Where somebody wrote more than was counted, the next words hold it.
+        debug_assert!(made.memory()[written..].iter().take(PAGES).all(|&byte| byte == 0));
         Some(made)
     }
 
