@@ -12,9 +12,9 @@ use super::build::{BuildOptions, Duplicates};
 use super::columns::Table;
 use super::tally::{Tally, tally};
 use crate::error::Error;
-use crate::storage::Tensor;
 use crate::storage::coo::Coo;
 use crate::storage::order::places_in;
+use crate::storage::{StoredElement, Tensor};
 
 /// A tensor with these entries, which counters number in the order of all dimensions. Duplicates are summed first,
 /// unless they stay apart.
@@ -63,11 +63,7 @@ pub(super) fn counted(
 
 /// The entries that differ from a value.
 pub(super) fn without(coo: Coo, fill: Scalar) -> Coo {
-    let differs = |at: &u64| coo.values.get(*at as usize).is_none_or(|value| !value.same(&fill));
-    let mut kept: Vec<u64> = Vec::with_capacity(coo.len());
-    for piece in pieces(coo.len()) {
-        kept.extend((piece.start as u64..piece.end as u64).filter(differs));
-    }
+    let kept = crate::with_values!(&coo.values, values => others_than(values, fill));
     if kept.len() == coo.len() {
         return coo;
     }
@@ -80,6 +76,18 @@ pub(super) fn without(coo: Coo, fill: Scalar) -> Coo {
     };
     let crd = coo.crd.iter().map(picked).collect();
     Coo { shape: coo.shape.clone(), crd, values: coo.values.gather(&kept) }
+}
+
+/// The places of the values that differ from one.
+fn others_than<T: StoredElement>(values: &[T], fill: Scalar) -> Vec<u64> {
+    let Some(fill) = T::from_scalar(fill) else { return (0..values.len() as u64).collect() };
+    let mut kept = Vec::with_capacity(values.len());
+    for piece in pieces(values.len()) {
+        let places = piece.start as u64..piece.end as u64;
+        let each = places.zip(&values[piece]);
+        kept.extend(each.filter(|(_, value)| !fill.same(**value)).map(|(place, _)| place));
+    }
+    kept
 }
 
 /// The entries in the order of all dimensions, without those that equal the fill value where that is padding.
