@@ -8,6 +8,7 @@
 //! | [`coo`] | entries as columns of coordinates and values, from which tensors are built |
 //! | `change` | changes in place |
 //! | `interval` | parts that share arrays: intervals of the first level |
+//! | `picked` | parts that are copied as they stand: chosen coordinates of the first level |
 //! | `iso` | tensors whose stored values are all equal |
 //! | [`view`] | slices |
 //! | [`memory`] | memory limits |
