@@ -66,6 +66,7 @@ impl Tensor {
             return Ok(self.clone());
         }
         if self.format() == format
+            && elsewhere::converter(self).is_none()
             && let Some(part) = self.gathered()
             && part.bytes() as u64 <= limit
         {
