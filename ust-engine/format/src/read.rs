@@ -53,6 +53,14 @@ impl Format {
         Self::resolve("Dense", Some(rank))
     }
 
+    /// The format of a tree of compressed dimensions, in their order, for tensors of this rank.
+    ///
+    /// # Errors
+    /// If its level type is not linked.
+    pub fn tree(rank: usize) -> Result<Self, FormatError> {
+        Self::resolve("CSF", Some(rank))
+    }
+
     /// The format of a matrix with one entry in each column, such as a permutation.
     ///
     /// # Errors

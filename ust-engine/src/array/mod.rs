@@ -8,10 +8,11 @@
 //! | [`dims`] | numbers of dimensions, from either end |
 //! | [`iter`] | stored entries, one after another, with their types |
 //! | `lanes` | what is along the last dimension, sorted; the largest of it |
+//! | `masks` | elements by a mask of all, by a function of coordinates; triangles |
 //! | [`operators`] | `&a + &b`, with broadcasting |
 //! | `products` | `dot`, `matmul`, `kron`, `addmm` |
 //! | [`reduce`] | sums, means, extremes and norms, over some dimensions or all |
-//! | `select` | rows and columns by number or by mask, diagonals |
+//! | `select` | rows and columns by number or by a mask of them, diagonals, coordinates of what is not zero |
 //! | `shapes` | other shapes: reshaped, joined, split, repeated |
 //! | [`slicing`] | `slice`, with ranges, `s![..]` and single coordinates; rows and columns |
 //! | `without` | dimensions of extent 1, dropped |
@@ -21,6 +22,7 @@ mod change;
 pub mod dims;
 pub mod iter;
 mod lanes;
+mod masks;
 pub mod operators;
 mod products;
 pub mod reduce;

@@ -211,7 +211,7 @@ impl Tensor {
     fn tree(&self) -> Result<Format, Error> {
         match self.format().is_full() {
             true => Ok(Format::full(self.rank())?),
-            false => Ok(Format::resolve("CSF", Some(self.rank()))?),
+            false => Ok(Format::tree(self.rank())?),
         }
     }
 

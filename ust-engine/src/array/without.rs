@@ -147,7 +147,7 @@ impl Tensor {
             _ if rank == own.rank() => own.without_slices(),
             0 => Format::full(0)?,
             _ if own.is_full() => Format::full(rank)?,
-            _ => Format::resolve("CSF", Some(rank))?,
+            _ => Format::tree(rank)?,
         })
     }
 }

@@ -234,7 +234,7 @@ impl Composed {
         let last = self.0[self.0.len() - 1].format().without_slices();
         match last.has_room() || self.rank() == 0 {
             true => Ok(last),
-            false => Ok(Format::resolve("CSF", Some(self.rank()))?),
+            false => Ok(Format::tree(self.rank())?),
         }
     }
 

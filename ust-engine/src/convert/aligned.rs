@@ -89,7 +89,7 @@ impl Tensor {
         let places = crd.pop().map(IndexColumn::into_vec).unwrap_or_default();
         let crd: Vec<Vec<i64>> = crd.into_iter().map(IndexColumn::into_vec).collect();
         let mut numbers = vec![-1; self.nse()];
-        let format = Format::resolve("CSF", Some(self.rank()))?;
+        let format = Format::tree(self.rank())?;
         let options = BuildOptions { duplicates: Duplicates::Refuse, ..Default::default() };
         let coo = Coo { shape: self.shape().to_vec(), crd, values: places.into() };
         let (tree, distinct) = match Self::from_coo_with(&coo, &format, &options) {

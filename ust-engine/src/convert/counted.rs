@@ -92,7 +92,7 @@ fn others_than<T: StoredElement>(values: &[T], fill: Scalar) -> Vec<u64> {
 
 /// The entries in the order of all dimensions, without those that equal the fill value where that is padding.
 fn in_order(coo: &Coo, format: &Format, how: &BuildOptions) -> Result<Coo, Error> {
-    let tree = Format::resolve("CSF", Some(format.rank()))?;
+    let tree = Format::tree(format.rank())?;
     let sorted = Tensor::from_coo_with(coo, &tree, how)?;
     let (fill, coo) = (sorted.fill(), sorted.to_coo()?);
     // What equals the fill value is not stored apart from padding.

@@ -235,7 +235,7 @@ fn tree_with(order: &[usize], first: Option<&str>) -> Result<Format, crate::erro
     if order.is_empty() {
         return Ok(Format::resolve("Scalar", Some(0))?);
     }
-    let plain = Format::resolve("CSF", Some(order.len()))?;
+    let plain = Format::tree(order.len())?;
     let dims: Vec<String> = (0..order.len()).map(|d| format!("d{d}")).collect();
     let texts = plain.descriptions().iter().map(|level| &level.text[..]);
     let texts = first.into_iter().chain(texts.skip(usize::from(first.is_some())));

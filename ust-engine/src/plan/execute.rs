@@ -110,7 +110,7 @@ impl Prepared {
         let counts = options.format.as_ref().filter(|format| format.depends_on_entries());
         // Rows are collected in the order of dimensions, and then counted.
         let tree = match counts {
-            Some(format) => Some(Format::resolve("CSF", Some(format.rank()))?),
+            Some(format) => Some(Format::tree(format.rank())?),
             None => options.format.clone(),
         };
         let options = &Options { format: tree, ..options.clone() };

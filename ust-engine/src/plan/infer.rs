@@ -56,7 +56,7 @@ pub(super) fn infer(
         })
     };
     let full = Format::resolve("Dense", Some(rank))?;
-    let tree = Format::resolve("CSF", Some(rank))?;
+    let tree = Format::tree(rank)?;
     let mut dense_at: Vec<bool> = stage.result.iter().map(|&v| is_dense(v)).collect();
     // A full level above compressed ones, such as the rows of CSR, does not make the last level of the
     // result full. It makes the first level full, unless there are far more rows than stored elements.

@@ -51,7 +51,7 @@ pub(super) fn tensors_of<'a>(
         let copied = tensor.copied_by(|| match format.has_room() && !format.depends_on_entries() {
             // The plan is for the kinds of the indices of the whole tensor.
             true => tensor.convert(&format).map(|made| made.in_kinds_of(tensor)),
-            false => tensor.convert(&Format::resolve("CSF", Some(tensor.rank()))?),
+            false => tensor.convert(&Format::tree(tensor.rank())?),
         });
         copied.map(|made| Operand::Made(Box::new(made)))
     };
