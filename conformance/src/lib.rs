@@ -36,7 +36,7 @@
 //!
 //! The contract comes first. Of a level type that does not keep it, nothing else is tried, and the
 //! report says so; unless one group is asked for. A report of which a whole group is excluded has
-//! not passed.
+//! not passed. Golden data need not be there.
 //!
 //! # Where what lives
 //!

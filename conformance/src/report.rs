@@ -15,6 +15,8 @@ pub enum Outcome {
     Failed(String),
     /// Not tried: why it cannot apply.
     Excluded(String),
+    /// Not tried: which data of others are not there.
+    Absent(String),
 }
 
 /// Why a case did not pass.
@@ -131,7 +133,7 @@ impl Report {
             match case.outcome {
                 Outcome::Passed => tally.passed += 1,
                 Outcome::Failed(_) => tally.failed += 1,
-                Outcome::Excluded(_) => tally.excluded += 1,
+                Outcome::Excluded(_) | Outcome::Absent(_) => tally.excluded += 1,
             }
         }
         tallies
@@ -159,7 +161,7 @@ impl Report {
     /// The cases that were not tried, with the reason.
     pub fn exclusions(&self) -> impl Iterator<Item = (&Case, &str)> {
         self.cases.iter().filter_map(|case| match &case.outcome {
-            Outcome::Excluded(reason) => Some((case, reason.as_str())),
+            Outcome::Excluded(reason) | Outcome::Absent(reason) => Some((case, reason.as_str())),
             _ => None,
         })
     }
@@ -173,7 +175,7 @@ impl Report {
     }
 
     /// Of [`GROUPS`](crate::GROUPS), those with cases of which every one is excluded: they say
-    /// nothing.
+    /// nothing. Where data of others are not there, nothing can be said.
     #[must_use]
     pub fn untried(&self) -> Vec<&str> {
         let mut tried: BTreeMap<&str, bool> = BTreeMap::new();
@@ -208,6 +210,7 @@ impl Report {
                 Outcome::Passed => ("passed", None),
                 Outcome::Failed(text) => ("failed", Some(text)),
                 Outcome::Excluded(text) => ("excluded", Some(text)),
+                Outcome::Absent(text) => ("absent", Some(text)),
             };
             let mut value = json!({
                 "group": case.group, "name": case.name, "outcome": outcome, "tried": case.tried,
@@ -307,6 +310,11 @@ mod tests {
         assert!(report.to_string().contains("nothing was tried of: ops."), "{report}");
         report.cases.push(case("ops/c", Ok(())));
         assert!(report.passed());
+        let absent = Outcome::Absent("not found".to_owned());
+        let absent = Case { outcome: absent, ..case("golden/a", Ok(())) };
+        assert!(!Report { seed: 1, cases: vec![absent.clone()] }.passed());
+        report.cases.push(absent);
+        assert!(report.passed() && report.to_string().contains("golden/a case: not found"));
         assert!(Report::default().to_string().contains("there are no cases"));
     }
 

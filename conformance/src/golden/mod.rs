@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::report::{Case, Trouble, Verdict};
+use crate::report::{Case, Outcome, Verdict};
 
 /// Names the folder of golden data, where it is not `../shared/golden` beside the workspace.
 pub const FOLDER: &str = "UST_GOLDEN";
@@ -37,7 +37,7 @@ pub fn folder() -> PathBuf {
     )
 }
 
-/// Tries every golden case. Where the folder is not there, each file is one excluded case.
+/// Tries every golden case. A file that is not there is one case, which says so.
 #[must_use]
 pub fn cases() -> Vec<Case> {
     type Try = fn(&Value) -> Verdict;
@@ -55,28 +55,32 @@ pub fn cases() -> Vec<Case> {
                 let name = case["name"].as_str().unwrap_or("(no name)");
                 Case::run(group, name, || body(case))
             })),
-            Err(trouble) => cases.push(Case::run(group, file, || Err(trouble))),
+            Err(outcome) => {
+                let (group, name) = (group.to_owned(), file.to_owned());
+                cases.push(Case { group, name, outcome, tried: 1 });
+            }
         }
     }
     cases
 }
 
 /// The cases of a file.
-fn list(file: &str, part: &str) -> Result<Vec<Value>, Trouble> {
+fn list(file: &str, part: &str) -> Result<Vec<Value>, Outcome> {
     let path = folder().join(file);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Trouble::Excluded(format!(
+            return Err(Outcome::Absent(format!(
                 "folder not found: {} (set {FOLDER})",
                 path.display()
             )));
         }
-        Err(error) => return Err(Trouble::Wrong(format!("{}: {error}", path.display()))),
+        Err(error) => return Err(Outcome::Failed(format!("{}: {error}", path.display()))),
     };
-    let value: Value = serde_json::from_str(&text)?;
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|error| Outcome::Failed(format!("{}: {error}", path.display())))?;
     match value.pointer(part) {
         Some(Value::Array(list)) => Ok(list.clone()),
-        _ => Err(Trouble::Wrong(format!("{file} has no list at `{part}`"))),
+        _ => Err(Outcome::Failed(format!("{file} has no list at `{part}`"))),
     }
 }
