@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::run;
 
@@ -71,6 +71,12 @@ fn lacks(package: &Value, kept: &[&Value]) -> Vec<String> {
     let fields = FIELDS.iter().filter(|field| !said(field));
     let mut found: Vec<String> =
         fields.map(|field| format!("{}: no `{field}`", name(package))).collect();
+    // Else `cargo run -p` does not know which one to run.
+    let is_program = |target: &&Value| target["kind"] == json!(["bin"]);
+    let programs = package["targets"].as_array().into_iter().flatten().filter(is_program).count();
+    if programs > 1 && package["default_run"].is_null() {
+        found.push(format!("{}: {programs} programs, and no `default-run`", name(package)));
+    }
     for used in package["dependencies"].as_array().into_iter().flatten() {
         if used["path"].is_null() || used["kind"] == "dev" {
             continue;
