@@ -104,8 +104,9 @@ impl LevelType for Band {
         });
         let pos = site.starts(parents, |parent| (end[parent] - first[parent]) as u64)?;
         let positions = pos[parents] as u64;
+        let (starts, lowest) = (&pos[..], &first[..]);
         let position =
-            entries.positions(positions, |parent, crd| pos[parent] + crd - first[parent])?;
+            entries.positions(positions, |parent, crd| starts[parent] + crd - lowest[parent])?;
         let arrays = Arrays(vec![site.store_crd(end)?, site.store_pos(pos)?]);
         Ok(Assembled { arrays, position, positions })
     }

@@ -39,11 +39,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+use ust_level_api::column::{IndexRead, IndexWord};
 use ust_level_api::ir::{Builder, Expr};
 use ust_level_api::{
     ArraySpec, Arrays, Assembled, Description, Entries, IndexColumn, LevelArgs, LevelError,
     LevelFactory, LevelType, LocateCost, Located, Place, Props, Reach, Site, Walk, WalkKind,
-    WalkSite, check, inventory,
+    WalkSite, assemble, check, inventory, with_column,
 };
 
 inventory::submit! {
@@ -186,7 +187,7 @@ impl LevelType for Singleton {
         let crd = match entries.parent {
             // Each parent has one child, in the order of the parents: the column is the array.
             IndexColumn::Count(n) if n as u64 == entries.parents => entries.crd.clone(),
-            _ => children(site, entries)?.into(),
+            _ => children(site, entries)?,
         };
         Ok(Assembled {
             arrays: Arrays(vec![site.store_crd(crd)?]),
@@ -216,7 +217,7 @@ impl LevelType for Singleton {
 }
 
 /// The coordinate of each parent's child; for a parent without a child, the lowest coordinate.
-fn children(site: &Site, entries: &Entries) -> Result<Vec<i64>, LevelError> {
+fn children(site: &Site, entries: &Entries) -> Result<IndexColumn, LevelError> {
     entries.fetch()?;
     if site.size == 0 && entries.parents > 0 {
         return Err(LevelError::CannotHold {
@@ -227,19 +228,35 @@ fn children(site: &Site, entries: &Entries) -> Result<Vec<i64>, LevelError> {
                     .to_owned(),
         });
     }
-    let mut crd = vec![site.lower; entries.parents as usize];
-    let mut last = None;
-    for at in 0..entries.len() {
-        let (parent, coordinate) = (entries.parent.at(at), entries.crd.at(at));
-        if last == Some(parent) && crd[parent as usize] != coordinate {
-            return Err(LevelError::CannotHold {
-                parent: parent as u64,
-                crd: coordinate,
-                reason: "a singleton level holds one child for each parent".to_owned(),
-            });
-        }
-        crd[parent as usize] = coordinate;
-        last = Some(parent);
+    match &entries.crd {
+        IndexColumn::U32(crd) if site.lower >= 0 => children_among(site, entries, &crd[..]),
+        crd => children_among(site, entries, &crd.to_vec()[..]),
     }
-    Ok(crd)
+}
+
+/// As [`children`], where entries have these coordinates.
+fn children_among<T: IndexWord>(
+    site: &Site,
+    entries: &Entries,
+    coordinates: &[T],
+) -> Result<IndexColumn, LevelError> {
+    let mut crd = assemble::fill(entries.parents as usize, |_| T::truncated(site.lower));
+    let children = crd.make_mut();
+    let mut last = None;
+    with_column!(&entries.parent, parents => {
+        for (at, &coordinate) in coordinates.iter().enumerate() {
+            let parent = parents.at(at);
+            let child = &mut children[parent as usize];
+            if last == Some(parent) && *child != coordinate {
+                return Err(LevelError::CannotHold {
+                    parent: parent as u64,
+                    crd: coordinate.as_(),
+                    reason: "a singleton level holds one child for each parent".to_owned(),
+                });
+            }
+            *child = coordinate;
+            last = Some(parent);
+        }
+    });
+    Ok(T::column(crd))
 }

@@ -45,8 +45,9 @@ impl Counted {
                 if let Some(sorted) = spec.sorted
                     && all.sorted(dim, sorted).is_none()
                 {
-                    let order = longest_first(&coo.crd[dim], coo.shape[dim], sorted);
-                    let places = places_in(&order);
+                    let mut counts = vec![0; coo.shape[dim]];
+                    coo.crd[dim].iter().for_each(|&at| counts[at as usize] += 1);
+                    let places = places_in(&longest_first(&counts, sorted));
                     let column = coo.crd[dim].iter().map(|&at| places[at as usize]).collect();
                     all.places.push(Places { dim, sorted, column });
                 }

@@ -1,7 +1,7 @@
 //! Splits a tensor by the rules of a composition.
 
 use ust_format::{Composition, IndexExpr, Measure, Rule};
-use ust_level_api::IndexColumn;
+use ust_level_api::{Buffer, IndexColumn};
 
 use super::columns::{entries_of, picked, tensor_of};
 use super::elements::elements;
@@ -47,7 +47,7 @@ fn takes(rule: &Rule, entries: &Columns) -> Result<Vec<bool>, Error> {
         exprs.iter().map(|expr| evaluated(expr, &entries.crd, len)).collect()
     };
     let of_numbers =
-        |numbers: Vec<u32>| numbers.into_iter().map(|number| holds(f64::from(number))).collect();
+        |numbers: Buffer<u32>| numbers.iter().map(|&number| holds(f64::from(number))).collect();
     match &rule.measure {
         Measure::Number(counter) => {
             let columns: Vec<IndexColumn> =

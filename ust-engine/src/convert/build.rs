@@ -1,8 +1,8 @@
 //! Construction of a tensor from coordinates and values: checks of the arguments, and options.
 
-use ust_format::{Format, Given};
+use ust_format::{Bound, Format, Given};
 use ust_kernels::pool::together;
-use ust_level_api::{Dtype, IndexColumn, Scalar};
+use ust_level_api::{Dtype, Scalar};
 
 use super::columns::Table;
 use super::counted::counted;
@@ -79,7 +79,9 @@ impl Tensor {
         refuse_slices(format)?;
         if format.depends_on_entries() {
             let fill = fill_for(&coo.values, options.fill)?;
-            return counted(coo, format, fill, options);
+            return together(coo.len(), || {
+                counted(&coo.shape, |tree| Table::of_coo(coo, tree), format, fill, options)
+            });
         }
         let bound = format.bind(&coo.shape)?;
         let fill = fill_for(&coo.values, options.fill)?;
@@ -108,13 +110,14 @@ impl Tensor {
         options: &BuildOptions,
     ) -> Result<Self, Error> {
         refuse_slices(format)?;
+        let fill = fill_for(&columns.values, options.fill)?;
         if format.depends_on_entries() {
-            let crd = columns.crd.iter().map(IndexColumn::to_vec).collect();
-            let (shape, values) = (columns.shape.clone(), columns.values.clone());
-            return Self::from_coo_with(&Coo { shape, crd, values }, format, options);
+            let read = |tree: &Bound| Table::of_columns(columns, distinct, tree);
+            return together(columns.values.len(), || {
+                counted(&columns.shape, read, format, fill, options)
+            });
         }
         let bound = format.bind(&columns.shape)?;
-        let fill = fill_for(&columns.values, options.fill)?;
         together(columns.values.len(), || {
             Table::of_columns(columns, distinct, &bound)?.build(&bound, fill, options)
         })

@@ -3,28 +3,29 @@
 
 use std::cmp::Reverse;
 
-use ust_format::{Counter, Format, Sorted};
-use ust_kernels::pool::together;
-use ust_level_api::ir::cancel::{PIECE, pieces, poll};
-use ust_level_api::{IndexArray, IndexColumn, IndexKind, Scalar};
+use ust_format::{Bound, Counter, Format, Sorted};
+use ust_level_api::column::IndexRead;
+use ust_level_api::ir::cancel::{pieces, poll};
+use ust_level_api::{IndexArray, IndexColumn, IndexKind, Scalar, with_column};
 
 use super::build::{BuildOptions, Duplicates};
 use super::columns::Table;
 use super::tally::{Tally, tally};
 use crate::error::Error;
-use crate::storage::coo::Coo;
+use crate::storage::coo::{Columns, Coo};
 use crate::storage::order::places_in;
 use crate::storage::{StoredElement, Tensor};
 
-/// A tensor with these entries, which counters number in the order of all dimensions. Duplicates are summed first,
-/// unless they stay apart.
+/// A tensor with the entries that `read` gives in the terms of a format with a level for each dimension. Counters number
+/// them in the order of all dimensions. Duplicates are summed first, unless they stay apart.
 ///
 /// Cost: a sort, and a pass over the entries for each counter and each sorted dimension.
 ///
 /// # Errors
 /// As [`Tensor::from_coo_with`].
 pub(super) fn counted(
-    coo: &Coo,
+    shape: &[usize],
+    read: impl FnOnce(&Bound) -> Result<Table, Error>,
     format: &Format,
     fill: Scalar,
     options: &BuildOptions,
@@ -33,31 +34,46 @@ pub(super) fn counted(
         Duplicates::AsFormat if !format.counters().is_empty() => Duplicates::Sum,
         other => other,
     };
-    let how = BuildOptions { duplicates, fill: Some(fill), ..options.clone() };
     let kept_apart = matches!(duplicates, Duplicates::AsFormat) && !format.is_unique();
-    let mut coo = match (kept_apart, format.has_padding()) {
-        (false, _) => in_order(coo, format, &how)?,
-        (true, true) => without(coo.clone(), fill),
-        (true, false) => coo.clone(),
-    };
-    let columns: Vec<(Vec<i64>, usize)> =
-        format.counters().iter().map(|counter| numbers(&coo, counter)).collect::<Result<_, _>>()?;
-    let counts: Vec<usize> = columns.iter().map(|(_, count)| *count).collect();
+    // What equals the fill value is not stored apart from padding.
+    let padding = format.has_padding().then_some(fill);
+    let tree = Format::tree(shape.len())?.bind(shape)?;
+    let mut table = read(&tree)?;
+    if kept_apart || table.is_distinct() {
+        table.drop_padding(padding);
+    }
+    if !kept_apart {
+        table.arrange(&tree, padding, duplicates)?;
+    }
+    let distinct = table.is_distinct();
+    let (mut crd, values) = table.into_columns();
+    let len = values.len();
+    let numbers: Vec<(IndexColumn, usize)> = format
+        .counters()
+        .iter()
+        .map(|counter| numbers(&crd, len, counter))
+        .collect::<Result<_, _>>()?;
+    let counts: Vec<usize> = numbers.iter().map(|(_, count)| *count).collect();
     let mut orders = Vec::new();
     for (dim, spec) in format.dims().iter().enumerate() {
         if let Some(sorted) = spec.sorted {
-            let order = longest_first(&coo.crd[dim], coo.shape[dim], sorted);
+            let order = longest_first(&entries_of_each(&crd[dim], shape[dim]), sorted);
             let places = places_in(&order);
-            for column in coo.crd[dim].chunks_mut(PIECE) {
+            let last = shape[dim].saturating_sub(1) as i64;
+            crd[dim] = IndexColumn::blocks(len, (0, last), &|first, out| {
                 poll();
-                column.iter_mut().for_each(|at| *at = places[*at as usize]);
-            }
+                crd[dim].read(first, out);
+                out.iter_mut().for_each(|at| *at = places[*at as usize]);
+            });
             orders.push(stored(&order, format, &spec.name)?);
         }
     }
-    let bound = format.unsorted().bind_counted(&coo.shape, &counts)?;
-    coo.crd.extend(columns.into_iter().map(|(column, _)| column));
-    let made = together(coo.len(), || Table::of_coo(&coo, &bound)?.build(&bound, fill, &how))?;
+    let bound = format.unsorted().bind_counted(shape, &counts)?;
+    crd.extend(numbers.into_iter().map(|(numbers, _)| numbers));
+    let columns = Columns { shape: shape.to_vec(), crd, values };
+    let how = BuildOptions { duplicates, fill: Some(fill), ..options.clone() };
+    let made =
+        Table::of_columns(&columns, distinct, &bound)?.build_of_kept(&bound, fill, None, &how)?;
     if format.has_sorted() { made.in_order(format, orders) } else { Ok(made) }
 }
 
@@ -90,33 +106,33 @@ fn others_than<T: StoredElement>(values: &[T], fill: Scalar) -> Vec<u64> {
     kept
 }
 
-/// The entries in the order of all dimensions, without those that equal the fill value where that is padding.
-fn in_order(coo: &Coo, format: &Format, how: &BuildOptions) -> Result<Coo, Error> {
-    let tree = Format::tree(format.rank())?;
-    let sorted = Tensor::from_coo_with(coo, &tree, how)?;
-    let (fill, coo) = (sorted.fill(), sorted.to_coo()?);
-    // What equals the fill value is not stored apart from padding.
-    Ok(if format.has_padding() { without(coo, fill) } else { coo })
-}
-
 /// The coordinates of a dimension in descending order of their numbers of entries, window by window, as a
-/// [sorted](Sorted) dimension stores them. Those with as many entries stay in order. `column` has the coordinate of each
-/// entry, inside the extent.
-///
-/// # Panics
-/// If a coordinate is outside the extent.
+/// [sorted](Sorted) dimension stores them. Those with as many entries stay in order. `counts` has the number of entries
+/// of each coordinate.
 #[must_use]
-pub fn longest_first(column: &[i64], extent: usize, sorted: Sorted) -> Vec<i64> {
-    let mut counts = vec![0_u64; extent];
-    for piece in pieces(column.len()) {
-        column[piece].iter().for_each(|&at| counts[at as usize] += 1);
-    }
-    let mut order: Vec<i64> = (0..extent as i64).collect();
+pub fn longest_first(counts: &[u64], sorted: Sorted) -> Vec<i64> {
+    let mut order: Vec<i64> = (0..counts.len() as i64).collect();
     let window = sorted.window.and_then(|window| usize::try_from(window).ok());
-    for part in order.chunks_mut(window.unwrap_or(extent).max(1)) {
+    for part in order.chunks_mut(window.unwrap_or(counts.len()).max(1)) {
         part.sort_by_key(|&at| Reverse(counts[at as usize]));
     }
     order
+}
+
+/// The number of entries of each coordinate of a dimension.
+fn entries_of_each(column: &IndexColumn, extent: usize) -> Vec<u64> {
+    let mut counts = vec![0; extent];
+    if let IndexColumn::Runs(starts) = column {
+        let runs = starts.windows(2).map(|ends| u64::from(ends[1] - ends[0]));
+        counts.iter_mut().zip(runs).for_each(|(count, run)| *count = run);
+        return counts;
+    }
+    with_column!(column, read => {
+        for piece in pieces(column.len()) {
+            piece.for_each(|at| counts[read.at(at) as usize] += 1);
+        }
+    });
+    counts
 }
 
 /// What the order of a sorted dimension is stored as. `None` if the format's coordinates are too narrow.
@@ -144,10 +160,13 @@ fn stored(order: &[i64], format: &Format, name: &str) -> Result<IndexArray, Erro
 }
 
 /// The number of each entry among those with the same coordinates in some dimensions, and how many numbers there are.
-fn numbers(coo: &Coo, counter: &Counter) -> Result<(Vec<i64>, usize), Error> {
-    let columns: Vec<IndexColumn> =
-        counter.of.iter().map(|&dim| coo.crd[dim].as_slice().into()).collect();
-    let numbers = tally(&columns, coo.len(), Tally::Number)?;
-    let count = numbers.iter().max().map_or(0, |&most| most as usize + 1);
-    Ok((numbers.into_iter().map(i64::from).collect(), count))
+fn numbers(
+    crd: &[IndexColumn],
+    len: usize,
+    counter: &Counter,
+) -> Result<(IndexColumn, usize), Error> {
+    let columns: Vec<IndexColumn> = counter.of.iter().map(|&dim| crd[dim].clone()).collect();
+    let numbers = IndexColumn::from(tally(&columns, len, Tally::Number)?);
+    let most = numbers.extremes().map_err(Error::Device)?;
+    Ok((numbers, most.map_or(0, |(_, most)| most as usize + 1)))
 }

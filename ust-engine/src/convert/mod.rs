@@ -19,7 +19,7 @@ pub(crate) mod widths;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use ust_format::{Format, Given, Slice};
+use ust_format::{Bound, Format, Given, Slice};
 use ust_kernels::pool::together;
 use ust_level_api::Scalar;
 use ust_level_api::buffer::{release_retained, retained_bytes};
@@ -303,14 +303,15 @@ fn rebuilt(
     if tensor.nse() == 0 {
         return Tensor::empty_with(tensor.shape(), format, tensor.dtype(), fill, options);
     }
-    if format.depends_on_entries() {
-        return counted(&tensor.to_coo()?, format, fill, options);
-    }
     // Where padding is told by its value, each element has one.
     let tensor = match tensor.is_iso() && (format.has_padding() || tensor.has_padding()) {
         true => Cow::Owned(tensor.expanded()),
         false => tensor,
     };
+    if format.depends_on_entries() {
+        let read = |tree: &Bound| Table::of_tensor(&tensor, tree);
+        return together(tensor.nse(), || counted(tensor.shape(), read, format, fill, options));
+    }
     let bound = format.bind(tensor.shape())?;
     if tensor.format().depends_on_entries() {
         let work = tensor.nse();

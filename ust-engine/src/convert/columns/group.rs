@@ -76,10 +76,7 @@ impl Table {
         }
         let domains = &bound.levels()[sorted..tail];
         let range = table_range(domains, n).filter(|_| u32::try_from(n).is_ok())?;
-        let keys = match &self.levels[sorted..] {
-            [IndexColumn::U32(column)] if domains[0].lower == 0 => column.clone(),
-            columns => combined_keys::<u32>(columns, domains),
-        };
+        let keys = combined_keys::<u32>(&self.levels[sorted..], domains);
         let starts = run_starts(&all[..sorted], n);
         let (of, found) = by_segment(&starts, range, &keys);
         let levels = found.columns(&self.levels[..sorted], &starts, domains);

@@ -58,8 +58,10 @@ impl Table {
         Ok(())
     }
 
-    /// Drops entries equal to the fill value, for a target that stores such elements as padding.
-    pub(super) fn drop_fill(&mut self, fill: Scalar) {
+    /// Drops entries equal to the fill value, where the target stores such elements as padding: then it is `padding`.
+    pub(in crate::convert) fn drop_padding(&mut self, padding: Option<Scalar>) {
+        let Some(fill) = padding else { return };
+        self.values = self.values.expanded();
         let in_order = IndexColumn::Count(self.len());
         let places = self.places.as_ref().unwrap_or(&in_order);
         let kept = with_values!(&self.values, from => differing(from, fill, places));

@@ -51,6 +51,7 @@ use self::sort::picked;
 use super::build::{BuildOptions, Duplicates};
 use super::rows::Rows;
 use crate::error::Error;
+use crate::storage::values::gathered;
 use crate::storage::{Tensor, Values};
 use ust_format::Bound;
 
@@ -79,6 +80,11 @@ impl Table {
         self.offset.len()
     }
 
+    /// Whether all entries are known to have different coordinates.
+    pub(super) fn is_distinct(&self) -> bool {
+        self.distinct
+    }
+
     /// The tensor that holds these entries.
     pub(super) fn build(
         mut self,
@@ -86,42 +92,70 @@ impl Table {
         fill: Scalar,
         options: &BuildOptions,
     ) -> Result<Tensor, Error> {
-        let format = bound.format();
-        let padded = format.has_padding();
-        if padded {
-            self.values = self.values.expanded();
+        let padding = bound.format().has_padding().then_some(fill);
+        if self.distinct {
+            self.drop_padding(padding);
         }
-        if padded && self.distinct {
-            self.drop_fill(fill);
-        }
+        self.build_of_kept(bound, fill, padding, options)
+    }
+
+    /// As [`Table::build`], of entries that are known to differ from the fill value where `padding` is `None`, and
+    /// where they are known to be distinct.
+    pub(super) fn build_of_kept(
+        mut self,
+        bound: &Bound,
+        fill: Scalar,
+        padding: Option<Scalar>,
+        options: &BuildOptions,
+    ) -> Result<Tensor, Error> {
         if self.distinct
             && let Some(blocks) = self.group_unsorted(bound)
         {
             return self.assemble(bound, Some(blocks), fill, options);
         }
+        self.arrange(bound, padding, options.duplicates)?;
+        let blocks = self.group_sorted(bound);
+        self.assemble(bound, blocks, fill, options)
+    }
+
+    /// Sorts the entries into the order of the levels. Duplicates become what `duplicates` says. Entries that are
+    /// found to equal `padding` only then are dropped: see [`Table::drop_padding`].
+    pub(super) fn arrange(
+        &mut self,
+        bound: &Bound,
+        padding: Option<Scalar>,
+        duplicates: Duplicates,
+    ) -> Result<(), Error> {
         let merged = self.distinct;
         let apart = self.distinct || self.block == 1;
         if self.sorted < self.levels.len() || !apart {
             self.sort(bound)?;
         }
-        if !merged {
-            let duplicate = if self.distinct { None } else { self.first_duplicate() };
-            if let Some(at) = duplicate {
-                if options.duplicates == Duplicates::Refuse {
-                    return Err(Error::Duplicate { coordinates: self.coordinates(bound, at) });
-                }
-                if options.duplicates == Duplicates::Sum || format.is_unique() {
-                    self.merge(bound)?;
-                }
-            } else {
-                self.distinct = true;
-            }
-            if padded {
-                self.drop_fill(fill);
-            }
+        if merged {
+            return Ok(());
         }
-        let blocks = self.group_sorted(bound);
-        self.assemble(bound, blocks, fill, options)
+        let duplicate = if self.distinct { None } else { self.first_duplicate() };
+        if let Some(at) = duplicate {
+            if duplicates == Duplicates::Refuse {
+                return Err(Error::Duplicate { coordinates: self.coordinates(bound, at) });
+            }
+            if duplicates == Duplicates::Sum || bound.format().is_unique() {
+                self.merge(bound)?;
+            }
+        } else {
+            self.distinct = true;
+        }
+        self.drop_padding(padding);
+        Ok(())
+    }
+
+    /// The columns of the levels, and the value of each entry.
+    pub(super) fn into_columns(self) -> (Vec<IndexColumn>, Values) {
+        let values = match &self.places {
+            Some(places) => gathered(&self.values, places),
+            None => self.values,
+        };
+        (self.levels, values)
     }
 
     /// Rows of one value each, as entries in a format without trailing full levels.

@@ -51,7 +51,9 @@ impl Table {
         if sorted == 0 && self.sort_rows(digits[0])? {
             return Ok(());
         }
-        let from = (sorted + 1..=all.len()).find(|&from| is_sorted(&all[from..]));
+        // What is sorted below equal leading columns stays so.
+        let stays = |&from: &usize| is_sorted(&[&all[..sorted], &all[from..]].concat());
+        let from = (sorted + 1..=all.len()).find(stays);
         let keys = sorted..from.unwrap_or(all.len());
         let range = digits[keys.clone()]
             .iter()
@@ -64,8 +66,10 @@ impl Table {
         let (columns, digits) = (&columns[keys.clone()], &digits[keys]);
         if sorted > 0 {
             let ends = segment_ends(&all[..sorted], self.len());
-            let key = |at: usize| combined(columns, digits, at);
-            return self.moved(None, &mut |lanes| sort_segments(&ends, range, key, lanes));
+            return match u32::try_from(range) {
+                Ok(_) => self.sort_within(&ends, range, &combined_keys::<u32>(columns, digits)),
+                Err(_) => self.sort_within(&ends, range, &combined_keys::<u64>(columns, digits)),
+            };
         }
         if let ([IndexColumn::U32(column)], 0, false) =
             (columns, digits[0].lower, self.levels.is_empty())
@@ -155,6 +159,17 @@ impl Table {
         Ok(())
     }
 
+    /// Sorts each segment by a column of keys, which are below `range`. `ends` are the ends of the segments.
+    fn sort_within<K: Key>(
+        &mut self,
+        ends: &[usize],
+        range: u64,
+        keys: &Buffer<K>,
+    ) -> Result<(), Error> {
+        let keys = &keys[..];
+        self.moved(None, &mut |lanes| sort_segments(ends, range, |at| keys[at].into(), lanes))
+    }
+
     /// Sorts by comparing columns, where keys do not fit 62 bits.
     fn sort_by_comparison(&mut self, columns: &[IndexColumn]) {
         let mut order: Vec<usize> = (0..self.len()).collect();
@@ -225,18 +240,29 @@ fn typed_mut<'a, T: StoredElement>(
 }
 
 /// An element of a column of keys, which may also be a column of coordinates.
-trait KeyColumn: Key {
+pub(super) trait KeyColumn: Key {
     fn column(keys: Buffer<Self>) -> Option<IndexColumn>;
+    /// The elements of a column that has elements of this type.
+    fn shared(column: &IndexColumn) -> Option<Buffer<Self>>;
 }
 
 impl KeyColumn for u32 {
     fn column(keys: Buffer<Self>) -> Option<IndexColumn> {
         Some(keys.into())
     }
+    fn shared(column: &IndexColumn) -> Option<Buffer<Self>> {
+        match column {
+            IndexColumn::U32(words) => Some(words.clone()),
+            _ => None,
+        }
+    }
 }
 
 impl KeyColumn for u64 {
     fn column(_keys: Buffer<Self>) -> Option<IndexColumn> {
+        None
+    }
+    fn shared(_column: &IndexColumn) -> Option<Buffer<Self>> {
         None
     }
 }
@@ -284,16 +310,16 @@ impl Moving {
     }
 }
 
-/// The key of an entry: one number that combines several columns, in lexicographic order.
-fn combined(columns: &[IndexColumn], digits: &[LevelDomain], at: usize) -> u64 {
-    let numbers = columns.iter().zip(digits);
-    numbers.fold(0, |key, (column, digit)| {
-        key * digit.size.max(1) + (column.at(at) - digit.lower) as u64
-    })
-}
-
-/// The keys of all entries: see [`combined`].
-pub(super) fn combined_keys<K: Key>(columns: &[IndexColumn], digits: &[LevelDomain]) -> Buffer<K> {
+/// The key of each entry: one number that combines several columns, in lexicographic order.
+pub(super) fn combined_keys<K: KeyColumn>(
+    columns: &[IndexColumn],
+    digits: &[LevelDomain],
+) -> Buffer<K> {
+    if let ([column], [LevelDomain { lower: 0, .. }]) = (columns, digits)
+        && let Some(keys) = K::shared(column)
+    {
+        return keys;
+    }
     let n = columns[0].len();
     let mut keys = Buffer::<K>::zeroed(n);
     let chunk = chunk_len(n);
