@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use ust_kernels::moving::kept::kept;
-use ust_level_api::column::column_kind;
+use ust_level_api::column::{IndexRead, column_kind};
 use ust_level_api::ir::interp::{Memory, Param, Program};
 use ust_level_api::ir::parallel;
-use ust_level_api::{Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, with_dtype};
+use ust_level_api::{
+    Buffer, Element, IndexArray, IndexColumn, IndexKind, Scalar, with_column, with_dtype,
+};
 
 use crate::error::Error;
 use crate::storage::coo::{Coo, check_coordinates};
@@ -197,12 +199,13 @@ impl Tensor {
         let (keep, rows) = (Keep::All, self.nse());
         let places = unpack_as(self, Reach::Inside, &wanted, keep, rows, Code::trusting)?.remove(0);
         fn reached<T: StoredElement>(from: &[T], places: &IndexColumn, fill: Scalar) -> Values {
+            let rows = places.len();
             let mut values = Values::filled(fill, from.len());
             let to = values.typed_mut::<T>().expect("the fill value has the dtype of the values");
-            for at in 0..places.len() {
+            with_column!(places, places => for at in 0..rows {
                 let place = places.at(at) as usize;
                 to[place] = from[place];
-            }
+            });
             values
         }
         Ok(
@@ -232,10 +235,25 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_coo`].
     pub(crate) fn clean_values(&self) -> Result<Values, Error> {
-        match self.clean || reaches_all(self.format()) {
+        match self.clean || self.reaches_all() {
             true => Ok(self.values().clone()),
             false => self.reached_values(),
         }
+    }
+
+    /// Whether coordinates reach every position, whatever the arrays hold: [`reaches_all`], or each combination of
+    /// level coordinates is an element, as in blocks that divide the shape.
+    fn reaches_all(&self) -> bool {
+        let times = |all: u128, size: u64| all.checked_mul(size.into());
+        let combinations = self.bound.levels().iter().map(|level| level.size).try_fold(1, times);
+        let elements = self.bound.shape().iter().map(|&n| n as u64).try_fold(1, times);
+        let format = self.format();
+        let mut levels = format.descriptions().iter();
+        reaches_all(format)
+            || (levels.all(|level| level.props.compact && !level.props.padded)
+                && !Operand::has_gaps(format)
+                && elements.is_some()
+                && elements == combinations)
     }
 
     /// The positions of the values that differ from the fill value, followed by one more position,

@@ -5,6 +5,7 @@ mod compute;
 mod counted;
 mod picked;
 mod slicing;
+mod values;
 
 use ust::format::named::named;
 use ust::ndarray::{ArrayD, IxDyn};
