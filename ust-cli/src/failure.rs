@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use ust::format::FormatError;
 use ust::io::FileError;
 use ust::level_api::LevelError;
 use ust::ops::OpError;
+use ust::plugin::PluginError;
 
 /// What is said where there is no room.
 const MEMORY: &str = "`--memory-limit 24G` says how much may be taken";
@@ -17,6 +18,9 @@ const MEMORY: &str = "`--memory-limit 24G` says how much may be taken";
 /// What is said where a device is missing, or fails.
 const DEVICE: &str = "`ust info --gpu` says what this machine has; without `--backend` the processor computes, \
                       and `ust emit` writes the CUDA C++ for another machine";
+/// Why a program has no code for GPUs, and how to get one that has.
+pub(crate) const NO_GPU: &str = "it was built without the feature `gpu`; `cargo install --locked --path ust-cli \
+                                 --features gpu` builds one that has it";
 /// Back ends that write code and run nothing.
 const WRITES: [&str; 2] = ["cuda-text", "cpp-text"];
 
@@ -224,7 +228,7 @@ impl From<FileError> for Failure {
             },
             FileError::Text { line, column, .. } => Told { place: Some([line, column]), ..told },
             // What cannot be written is no fault of the input.
-            FileError::Io { action, .. } => Told { bad_input: action == "read", ..told },
+            FileError::Io { action, .. } => Told { bad_input: action != "write", ..told },
             _ => told,
         })
     }
@@ -245,9 +249,21 @@ impl From<OpError> for Failure {
     }
 }
 
-impl From<ust::plugin::PluginError> for Failure {
-    fn from(error: ust::plugin::PluginError) -> Self {
-        Self::input(error.to_string())
+impl From<PluginError> for Failure {
+    fn from(error: PluginError) -> Self {
+        let text = error.to_string();
+        match error {
+            // The system looks for a name without a folder elsewhere.
+            PluginError::Open { path, .. }
+                if path.components().eq(path.file_name().map(Component::Normal)) && path.exists() =>
+            {
+                Self::input(text).help(format!(
+                    "a name alone is looked for where the system has libraries; the file here is `./{}`",
+                    path.display()
+                ))
+            }
+            _ => Self::input(text),
+        }
     }
 }
 

@@ -86,6 +86,20 @@ impl Reading {
     pub(crate) fn limit(&self) -> u64 {
         self.memory_limit.unwrap_or_else(default_limit)
     }
+
+    /// Refuses `--from` where no tensor is standard input.
+    pub(crate) fn is_for(&self, tensors: &[String]) -> Result<(), Failure> {
+        match &self.from {
+            Some(kind) if tensors.iter().all(|text| text != STANDARD) => {
+                let message = "--from is the kind of `-`; the extension says what kind a file has";
+                let help = format!(
+                    "rename the file, or have it as standard input: `- --from {kind} < FILE`"
+                );
+                Err(Failure::input(message).help(help))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 fn options(shape: Option<&Shape>, reading: &Reading) -> ReadOptions {

@@ -10,6 +10,18 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::source::STANDARD;
 
+/// Refuses a file whose folder is missing, before what it is to hold is computed.
+pub(crate) fn has_folder(file: &Path) -> Result<(), Failure> {
+    match file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+        None => Ok(()),
+        Some(folder) => {
+            let (file, folder) = (file.display(), folder.display());
+            Err(Failure::failed(format!("{file}: cannot write: there is no folder `{folder}`"))
+                .help("make it first, or write elsewhere"))
+        }
+    }
+}
+
 /// A file to write, or standard output.
 pub(crate) struct Target<'a> {
     file: &'a Path,
@@ -33,7 +45,11 @@ impl<'a> Target<'a> {
             (false, Some(_)) => Err(Failure::input(
                 "--to is the kind of `-`; the extension says what kind a file has",
             )),
-            (false, None) => Ok(Kind::of(file).map(|_| Self { file, kind: None })?),
+            (false, None) => {
+                Kind::of(file)?;
+                has_folder(file)?;
+                Ok(Self { file, kind: None })
+            }
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) mod loops;
 #[cfg(feature = "crates")]
 mod nalgebra;
 mod ours;
-mod python;
+pub(crate) mod python;
 #[cfg(feature = "crates")]
 mod sprs;
 

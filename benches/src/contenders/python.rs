@@ -36,6 +36,19 @@ inventory::submit! { Version { contender: "scipy-sorted", of: |around| version("
 inventory::submit! { Version { contender: "numba", of: |around| version("numba", around) } }
 inventory::submit! { Version { contender: "torch", of: |around| version("torch", around) } }
 
+/// Refuses a Python that cannot be asked.
+pub(crate) fn check(python: &Path) -> Result<(), String> {
+    let shown = python.display();
+    let probe = Command::new(python).args(["-c", "import numpy, scipy"]).output();
+    let told = probe.map_err(|error| format!("--python {shown}: {error}"))?;
+    match told.status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "--python {shown}: it has no NumPy or no SciPy; `{shown} -m pip install numpy scipy` installs them"
+        )),
+    }
+}
+
 /// The version of a package, where there is a Python that has it.
 fn version(package: &str, around: &Surroundings) -> Option<String> {
     let process = process(around.python.as_deref()?).ok()?;

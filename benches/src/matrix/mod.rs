@@ -24,7 +24,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ust::gpu::{Gpu, emulator};
 use ust::{Dtype, Format};
 
-use crate::contenders::cuda;
+use crate::contenders::{cuda, python};
 use crate::names::unknown;
 use crate::report::{self, Record};
 use contender::Surroundings;
@@ -113,7 +113,10 @@ pub(crate) fn run(args: &Matrix) -> Result<(), Box<dyn std::error::Error>> {
         );
         bandwidths.push((threads, found.best()));
     }
-    let mut json = args.json.as_ref().map(std::fs::File::create).transpose()?;
+    let create = |path: &PathBuf| {
+        std::fs::File::create(path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let mut json = args.json.as_ref().map(create).transpose()?;
     let (mut lines, mut written) = (String::new(), 0);
     let mut each = |around: &Surroundings, group: &[Record]| {
         if lines.is_empty() {
@@ -170,6 +173,7 @@ fn asked(args: &Matrix) -> Result<Asked, Box<dyn std::error::Error>> {
     are_known("operation", &args.op, all.iter().map(|op| op.name))?;
     are_known("contender", &args.contender, contenders.iter().map(|who| who.name))?;
     formats::are_known(&args.format)?;
+    args.python.as_deref().map_or(Ok(()), python::check)?;
     let wanted = |op: &&Operation| args.op.is_empty() || args.op.iter().any(|n| n == op.name);
     let dtypes = args.dtype.iter().map(|d| dtype(d)).collect::<Result<_, _>>()?;
     Ok((all.into_iter().filter(wanted).collect(), dtypes))

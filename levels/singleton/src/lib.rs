@@ -229,7 +229,9 @@ fn children(site: &Site, entries: &Entries) -> Result<IndexColumn, LevelError> {
         });
     }
     match &entries.crd {
-        IndexColumn::U32(crd) if site.lower >= 0 => children_among(site, entries, &crd[..]),
+        IndexColumn::U32(crd) if u32::try_from(site.lower).is_ok() => {
+            children_among(site, entries, &crd[..])
+        }
         crd => children_among(site, entries, &crd.to_vec()[..]),
     }
 }

@@ -6,7 +6,7 @@ use ust::{Backend, Dtype};
 
 use super::tensors::Reading;
 use super::words::{
-    Language, Named, NamedFormat, NamedShape, extent, kind, language, named, named_format,
+    Language, Named, NamedFormat, NamedShape, backend, extent, kind, language, named, named_format,
     named_shape,
 };
 
@@ -87,7 +87,7 @@ pub(crate) struct Run {
 pub(crate) struct Running {
     /// What runs the loops: `auto`, the quickest for the expression, or a name, such as `jit`, `cuda`, or
     /// `interp` for the checked interpreter
-    #[arg(long, value_name = "NAME", default_value_t)]
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = backend)]
     pub(crate) backend: Backend,
     /// Threads, at most; all cores without it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -1,5 +1,9 @@
 //! Words of the command line: how they are read.
 
+use ust::Backend;
+
+use crate::failure::NO_GPU;
+
 /// The kinds of files, as the ends of their names.
 pub(crate) const KINDS: &str = "mtx, mtx.gz, tns, tns.gz, npy, npz, ust.npz";
 
@@ -111,6 +115,16 @@ pub(super) fn kind(text: &str) -> Result<String, String> {
         Ok(_) => Ok(kind),
         Err(_) => Err(format!("the kinds are {KINDS}")),
     }
+}
+
+/// What runs the loops: a name.
+pub(super) fn backend(text: &str) -> Result<Backend, String> {
+    text.parse().map_err(|error: ust::Error| match text {
+        "cuda" if cfg!(not(feature = "gpu")) => {
+            format!("this program runs nothing on GPUs: {NO_GPU}")
+        }
+        _ => error.to_string(),
+    })
 }
 
 /// Coordinates of an element: `5,8`.

@@ -1,6 +1,7 @@
 //! `ust convert`: another format, dtype or kind of file.
 
 use std::io::Write;
+use std::path::Path;
 
 use serde_json::json;
 use ust::tensor::Way;
@@ -20,6 +21,7 @@ pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
             "standard output can have the tensor, or what --explain says: not both",
         ));
     }
+    args.reading.is_for(std::slice::from_ref(&args.input))?;
     // Entries of a file go straight into the format, unless the way there is asked for.
     let format = args.format.as_deref().filter(|_| !args.explain);
     let splits = args.format.as_deref().map(source::composition).transpose()?.unwrap_or(false);
@@ -46,27 +48,52 @@ pub(crate) fn run(args: &Convert, out: &mut Output) -> Result<(), Failure> {
     if target.is_standard_output() {
         return Ok(());
     }
+    let (held, nse) = held(&args.output, &tensor)?;
     if args.json {
         return out.json(&json!({
             "written": args.output.to_string_lossy(),
             "shape": tensor.shape(),
             "dtype": tensor.dtype().name(),
-            "format": tensor.format().to_string(),
-            "nse": tensor.nse(),
+            "format": held.to_string(),
+            "nse": nse,
             "ways": ways,
         }));
     }
     for way in ways {
         writeln!(out, "{way}")?;
     }
-    Ok(writeln!(
+    writeln!(
         out,
         "wrote {}: {} {}, {} stored elements",
         args.output.display(),
         text::shape(tensor.shape()),
         tensor.dtype(),
-        text::grouped(tensor.nse() as u128),
-    )?)
+        text::grouped(nse.into()),
+    )?;
+    match args.format.as_deref().filter(|_| &held != tensor.format()) {
+        None => Ok(()),
+        Some(asked) => {
+            let name = held.name().unwrap_or_else(|| held.to_string());
+            Ok(writeln!(
+                out,
+                "note: it is stored as {name}, as this kind of file cannot say `{asked}`; .ust.npz holds any format"
+            )?)
+        }
+    }
+}
+
+/// The format in which a file that was written holds a tensor, and how many stored elements it has.
+fn held(file: &Path, tensor: &Tensor) -> Result<(Format, u64), Failure> {
+    let own = (tensor.format().clone(), tensor.nse() as u64);
+    // A pipe cannot be read again.
+    if ust::io::Kind::of(file)? == ust::io::Kind::Ust || !file.is_file() {
+        return Ok(own);
+    }
+    let about = ust::io::about(file)?;
+    let format = about.format.and_then(|text| Format::resolve(&text, Some(tensor.rank())).ok());
+    // A symmetry implies elements that the file leaves out.
+    let stored = about.stored.filter(|_| about.symmetry.is_none());
+    Ok((format.unwrap_or(own.0), stored.unwrap_or(own.1)))
 }
 
 /// Writes a tensor part by part.

@@ -9,7 +9,7 @@ use ust::ops::Expression;
 
 use super::operands::Operands;
 use crate::args::{Emit, Language};
-use crate::failure::Failure;
+use crate::failure::{Failure, NO_GPU};
 use crate::output::Output;
 
 pub(crate) fn run(args: &Emit, out: &mut Output) -> Result<(), Failure> {
@@ -18,12 +18,9 @@ pub(crate) fn run(args: &Emit, out: &mut Output) -> Result<(), Failure> {
         Language::Cuda => ("cuda-text", "cuda"),
         Language::Cpp => ("cpp-text", "c++"),
     };
-    let backend: Backend = backend.parse().map_err(|_| {
-        Failure::failed(
-            "this program writes no source: it was built without the feature `gpu`; `cargo install --path ust-cli \
-             --features gpu` builds one that does",
-        )
-    })?;
+    let backend: Backend = backend
+        .parse()
+        .map_err(|_| Failure::failed(format!("this program writes no source: {NO_GPU}")))?;
     let operands = Operands::read(&args.asked, &expression)?;
     let mut call = operands.einsum(&args.asked, args.asked.dtype).backend(backend);
     if args.strict {

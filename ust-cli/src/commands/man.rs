@@ -25,6 +25,11 @@ pub(crate) fn run(args: &Man, out: &mut Output) -> Result<(), Failure> {
         return Ok(Page::new(command.clone()).render(out)?);
     };
     let failed = |error| Failure::failed(format!("{}: cannot write: {error}", folder.display()));
+    if folder.is_file() {
+        let text =
+            format!("{}: this is a file, and pages are written into a folder", folder.display());
+        return Err(Failure::input(text));
+    }
     fs::create_dir_all(folder).map_err(failed)?;
     let pages: Vec<&clap::Command> =
         [&program].into_iter().chain(program.get_subcommands()).collect();

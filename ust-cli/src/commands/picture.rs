@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::source::STANDARD;
+use crate::target::has_folder;
 
 /// A kind of picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,7 @@ pub(super) fn check(file: &Path, json: bool) -> Result<(), Failure> {
         let message = "standard output can have the picture, or the object of --json: not both";
         return Err(Failure::input(message));
     }
+    has_folder(file)?;
     match kind(file)? {
         Kind::Png if cfg!(not(feature = "png")) => {
             let message = "this program draws SVG alone: it was built without the feature `png`";

@@ -12,6 +12,7 @@ use crate::{json, source, text};
 
 pub(crate) fn run(args: &Show, color: bool, out: &mut Output) -> Result<(), Failure> {
     args.out.as_deref().map_or(Ok(()), |file| picture::check(file, args.json))?;
+    args.reading.is_for(std::slice::from_ref(&args.tensor))?;
     let tensor =
         source::composed(&args.tensor, args.shape.as_ref(), args.format.as_deref(), &args.reading)?;
     let trace = args.trace.as_ref().map(|element| inside(element, tensor.shape())).transpose()?;
@@ -42,9 +43,13 @@ fn inside(Element(element): &Element, shape: &[usize]) -> Result<Vec<usize>, Fai
         true => Ok(element.clone()),
         false => {
             let numbers: Vec<String> = element.iter().map(usize::to_string).collect();
-            let shape = text::shape(shape);
+            let (rank, shape) = (shape.len(), text::shape(shape));
+            let help = match element.len() == rank {
+                true => "coordinates count from 0".to_owned(),
+                false => format!("an element has {rank} coordinates here, separated by commas"),
+            };
             Err(Failure::input(format!("a tensor of {shape} has no element {}", numbers.join(",")))
-                .help("coordinates count from 0"))
+                .help(help))
         }
     }
 }

@@ -84,6 +84,10 @@ fn every_command_prints_what_the_readme_shows() {
     for Shown { line, command, output } in shown(&text) {
         let Some(args) = arguments(&command) else { continue };
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        // The one command that README says to need the feature.
+        if args[0] == "emit" && cfg!(not(feature = "gpu")) {
+            continue;
+        }
         let ran = ust_in(folder.path(), &args);
         run += 1;
         let at = format!("README.md:{line}: {command}\n{}{}", ran.stdout, ran.stderr);

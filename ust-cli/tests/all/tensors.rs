@@ -188,6 +188,30 @@ fn conversion_keeps_the_format_in_the_projects_own_files() {
 }
 
 #[test]
+fn what_a_file_holds_in_place_of_what_was_asked_for_is_told() {
+    let folder = folder();
+    for (file, format, held, nse) in [
+        ("a.npz", "ELL", "COO", 33),
+        ("b.npz", "DIA-I", "DIA-J", 45),
+        ("c.mtx", "CSR", "COO", 33),
+        ("d.npy", "CSR", "Dense", 81),
+        ("e.npz", "CSR", "", 33),
+        ("f.ust.npz", "ELL", "", 45),
+    ] {
+        let args = ["convert", "gen:poisson2d(3)", file, "--format", format];
+        let told = ust_in(folder.path(), &args).done();
+        assert!(told.contains(&format!(", {nse} stored elements\n")), "{told}");
+        let note =
+            format!("note: it is stored as {held}, as this kind of file cannot say `{format}`");
+        assert_eq!(told.contains("note:"), !held.is_empty(), "{told}");
+        assert!(held.is_empty() || told.contains(&note), "{told}");
+        let read = ust_in(folder.path(), &["info", file, "--json"]).json();
+        let json = ust_in(folder.path(), &[&args[..], &["--json"]].concat()).json();
+        assert_eq!((&json["format"], &json["nse"]), (&read["format"], &read["nse"]), "{file}");
+    }
+}
+
+#[test]
 fn info_counts_what_is_stored() {
     let folder = folder();
     let info = ust_in(folder.path(), &["info", "F.tns", "--json"]).json();

@@ -150,7 +150,16 @@ const FAILURES: &[(&[&str], i32, &[&str])] = &[
         &["extent 3", "\n                  ^"],
     ),
     (&["run", "y(i) = A(i,j)", "A=F", "--out", "y.doc"], 2, &["unknown extension"]),
-    (&["run", "y(i) = A(i,j)", "A=F", "--out", "absent/y.tns"], 1, &["cannot"]),
+    (
+        &["run", "y(i) = A(i,j)", "A=F", "--out", "absent/y.tns"],
+        1,
+        &["there is no folder `absent`"],
+    ),
+    (&["advise", "F", "--out", "absent/y.svg"], 1, &["there is no folder `absent`"]),
+    (&["show", "absent.npz"], 2, &["absent.npz", "cannot open"]),
+    (&["info", "F", "--from", "mtx"], 2, &["the extension says what kind a file has"]),
+    (&["convert", "F", "out.tns", "--from", "mtx"], 2, &["`- --from mtx < FILE`"]),
+    (&["show", "F", "--trace", "5"], 2, &["an element has 2 coordinates here"]),
 ];
 
 fn folder() -> tempfile::TempDir {

@@ -29,7 +29,7 @@ where
     let existing = fs::metadata(&target).ok();
     if existing.as_ref().is_some_and(|m| !m.is_file() && !m.is_dir()) {
         let device =
-            File::options().write(true).open(&target).map_err(FileError::io(path, "open"))?;
+            File::options().write(true).open(&target).map_err(FileError::io(path, "write"))?;
         return fill(&device, content).map_err(failed);
     }
     let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

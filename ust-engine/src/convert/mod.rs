@@ -309,8 +309,9 @@ fn rebuilt(
         false => tensor,
     };
     if format.depends_on_entries() {
-        let read = |tree: &Bound| Table::of_tensor(&tensor, tree);
-        return together(tensor.nse(), || counted(tensor.shape(), read, format, fill, options));
+        let (work, shape) = (tensor.nse(), tensor.shape().to_vec());
+        let read = move |tree: &Bound| Table::of_tensor(&tensor, tree);
+        return together(work, || counted(&shape, read, format, fill, options));
     }
     let bound = format.bind(tensor.shape())?;
     if tensor.format().depends_on_entries() {

@@ -12,7 +12,7 @@ pub(super) fn run(json: bool, out: &mut Output) -> Result<(), Failure> {
 #[cfg(not(feature = "gpu"))]
 pub(super) fn run(json: bool, out: &mut Output) -> Result<(), Failure> {
     use std::io::Write;
-    let missing = "this program was built without the feature `gpu`: `cargo install --path ust-cli --features gpu`";
+    let missing = format!("code for GPUs in this program: {}", crate::failure::NO_GPU);
     match json {
         true => out.json(&serde_json::json!({ "devices": [], "missing": missing })),
         false => Ok(writeln!(out, "missing   {missing}")?),

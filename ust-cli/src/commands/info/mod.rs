@@ -18,6 +18,7 @@ use crate::source;
 const LARGE: u64 = 8 << 20;
 
 pub(crate) fn run(args: &Info, out: &mut Output) -> Result<(), Failure> {
+    args.reading.is_for(&args.tensors)?;
     match &args.tensors[..] {
         [] => gpu::run(args.json, out),
         [one] if args.json => {

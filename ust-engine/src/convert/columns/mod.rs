@@ -99,8 +99,8 @@ impl Table {
         self.build_of_kept(bound, fill, padding, options)
     }
 
-    /// As [`Table::build`], of entries that are known to differ from the fill value where `padding` is `None`, and
-    /// where they are known to be distinct.
+    /// As [`Table::build`], of entries from which padding was [dropped](Table::drop_padding), as far as they are known
+    /// to be distinct. Where `padding` is `None`, none of the others is padding.
     pub(super) fn build_of_kept(
         mut self,
         bound: &Bound,
