@@ -104,6 +104,7 @@ impl LevelType for Band {
         });
         let pos = site.starts(parents, |parent| (end[parent] - first[parent]) as u64)?;
         let positions = pos[parents] as u64;
+        // Slices: a buffer finds its memory anew at each access.
         let (starts, lowest) = (&pos[..], &first[..]);
         let position =
             entries.positions(positions, |parent, crd| starts[parent] + crd - lowest[parent])?;
